@@ -1,0 +1,1 @@
+# `cmake --install`: headers, library, program and a package that find_package(gumbel) finds.

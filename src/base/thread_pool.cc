@@ -1,0 +1,46 @@
+#include "base/thread_pool.h"
+
+#include <pthreadpool.h>
+#include <sched.h>
+
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "base/error.h"
+
+namespace gumbel {
+
+int physical_cores() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return 1;
+  // Hyperthreads of one core list the same siblings; a machine that does not say counts each once.
+  std::set<std::string> cores;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed)) continue;
+    std::ifstream file(
+        fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu));
+    std::string siblings;
+    if (!std::getline(file, siblings)) siblings = fmt::format("cpu{}", cpu);
+    cores.insert(siblings);
+  }
+  return cores.empty() ? 1 : static_cast<int>(cores.size());
+}
+
+ThreadPool::ThreadPool(int threads) : threads_(threads == 0 ? physical_cores() : threads) {
+  if (threads_ < 0 || threads_ > 1024)
+    fail(ErrorCode::kInvalidArgument, "threads: expected 0 (physical cores) to 1024, got {}",
+         threads);
+  if (threads_ == 1) return;
+  pool_.reset(pthreadpool_create(static_cast<size_t>(threads_)));
+  if (!pool_) fail(ErrorCode::kIo, "threads: cannot start {} threads", threads_);
+}
+
+void ThreadPool::Deleter::operator()(pthreadpool* pool) const { pthreadpool_destroy(pool); }
+
+void ThreadPool::run(size_t count, Task task, void* context) const {
+  pthreadpool_parallelize_1d(pool_.get(), task, context, count, 0);
+}
+
+}  // namespace gumbel
