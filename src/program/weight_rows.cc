@@ -1,0 +1,52 @@
+#include "program/weight_rows.h"
+
+#include "base/error.h"
+#include "base/float16.h"
+
+namespace gumbel {
+
+void WeightRows::resize(WeightType new_type, int64_t new_rows, int64_t new_columns) {
+  const WeightTraits& t = traits(new_type);
+  if (new_columns % t.block != 0)
+    fail(ErrorCode::kUnsupported, "{} weights: expected a row length that {} divides, got {}",
+         t.name, t.block, new_columns);
+  type = new_type;
+  rows = new_rows;
+  columns = new_columns;
+  const auto elements = static_cast<size_t>(rows * columns);
+  const auto blocks = elements / static_cast<size_t>(t.block);
+  const auto sub_blocks = elements / static_cast<size_t>(t.sub_block);
+  const bool quantized = !t.is_float();
+  floats.resize(type == WeightType::kF32 ? elements : 0);
+  halves.resize(type == WeightType::kF16 || type == WeightType::kBF16 ? elements : 0);
+  codes.resize(quantized ? elements : 0);
+  scale.resize(quantized ? blocks : 0);
+  sub_scale.resize(t.has_sub_scale() ? sub_blocks : 0);
+  minimum.resize(t.has_minimum ? blocks : 0);
+  sub_minimum.resize(t.has_minimum && t.has_sub_scale() ? sub_blocks : 0);
+}
+
+float element(const WeightRows& weights, int64_t row, int64_t column) {
+  const WeightTraits& t = traits(weights.type);
+  const auto i = static_cast<size_t>(row * weights.columns + column);
+  if (weights.type == WeightType::kF32) return weights.floats[i];
+  if (weights.type == WeightType::kF16) return f16_to_f32(weights.halves[i]);
+  if (weights.type == WeightType::kBF16) return bf16_to_f32(weights.halves[i]);
+  // Rows are whole numbers of blocks, so the flat index finds the row's own blocks.
+  const size_t block = i / static_cast<size_t>(t.block);
+  const size_t sub_block = i / static_cast<size_t>(t.sub_block);
+  float scale = weights.scale[block];
+  if (t.has_sub_scale()) scale = scale * static_cast<float>(weights.sub_scale[sub_block]);
+  const float product = scale * static_cast<float>(code_value(t, weights.codes[i]));
+  if (!t.has_minimum) return product;
+  float minimum = weights.minimum[block];
+  if (t.has_sub_scale()) minimum = minimum * static_cast<float>(weights.sub_minimum[sub_block]);
+  return product - minimum;
+}
+
+void dequantize_row(const WeightRows& weights, int64_t row, std::span<float> out) {
+  for (int64_t column = 0; column < weights.columns; ++column)
+    out[static_cast<size_t>(column)] = element(weights, row, column);
+}
+
+}  // namespace gumbel
