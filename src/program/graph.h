@@ -1,0 +1,129 @@
+// The graph of a program: values, nodes and methods, as plain data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gumbel {
+
+/// Element type of a value that flows through a graph.
+enum class DataType : uint8_t { kF32, kF16, kI64 };
+
+constexpr int64_t size_of(DataType type) {
+  return type == DataType::kI64 ? 8 : type == DataType::kF32 ? 4 : 2;
+}
+
+/// Dimensions that are known only when a method is called.
+inline constexpr int64_t kBatch = -1;  ///< B: sequences that run side by side
+inline constexpr int64_t kTime = -2;   ///< T: positions of one call, a prefill chunk or 1
+
+/// Outermost first. Each dimension is positive, kBatch or kTime; at most kMaxRank of them.
+using Shape = std::vector<int64_t>;
+inline constexpr size_t kMaxRank = 4;
+
+/// The operations of a graph. Shapes are those of one call; [..., K] is any rank from 1 to 4. What
+/// each computes, down to the order of its roundings, is in docs/numerics.md, and in code in
+/// src/backends/reference.
+enum class Op : uint8_t {
+  /// inputs: tokens i64 [B, T]; weights: table [V, D]. Output f32 [B, T, D] = table[token] * scale.
+  kEmbedding,
+  /// inputs: x f32 [..., K]; weights: w [K]. x / sqrt(mean(x^2) + epsilon) * w over the last
+  /// dimension (Zhang and Sennrich 2019).
+  kRmsNorm,
+  /// inputs: x f32 [..., K]; weights: W [N, K]. Output f32 [..., N] = x W^T.
+  kLinear,
+  /// inputs: input_pos i64 [B, T]; weights: frequencies [H]. Output f32 [B, T, 2 H]: cosines, then
+  /// sines, of position * frequency.
+  kRotaryTable,
+  /// inputs: x f32 [B, T, heads, D], table f32 [B, T, 2 H] with 2 H <= D. Rotates the pairs
+  /// (x[i], x[i + H]), i < H, of every head (Su et al. 2021, half-split order); the rest passes.
+  kRotary,
+  /// inputs: k f32 [B, T, kv_heads, Dk], v f32 [B, T, kv_heads, Dv], input_pos i64 [B, T]; a state.
+  /// No output: stores the T positions in the key-value cache.
+  kCacheUpdate,
+  /// inputs: q f32 [B, T, heads, Dk], input_pos i64 [B, T]; a state. Output f32 [B, T, heads, Dv]:
+  /// causal softmax attention over the cache; with window > 0 a query at position p sees
+  /// p - window + 1 to p. heads is a multiple of the cache's kv_heads.
+  kAttention,
+  /// inputs: a, b f32 of one shape. a + b.
+  kAdd,
+  /// inputs: gate, up f32 of one shape. activation(gate) * up (Shazeer 2020).
+  kGatedActivation,
+  /// inputs: x f32 [B, T, D]. Output f32 [B, D]: the last of the T.
+  kSelectLast,
+  /// inputs: x of any type. The same elements in the output's shape.
+  kReshape,
+  /// inputs: logits f32 [B, V] or [B, T, V], then temperature f32, top_k i64, top_p f32, seed i64,
+  /// min_p f32, each [1] or [B], then optionally input_pos i64 [B, T]. Output i64 [B]: the tokens
+  /// drawn (docs/sampling.md); of [B, T, V] the last T is sampled.
+  kSample,
+};
+
+enum class Activation : uint8_t { kSilu, kGeluTanh };
+
+/// Parameters of a node; each op reads those that its description names.
+struct Attributes {
+  float epsilon = 0;                          ///< kRmsNorm
+  float scale = 1;                            ///< kEmbedding; kAttention: factor of the scores
+  int64_t window = 0;                         ///< kAttention: 0 means all earlier positions
+  Activation activation = Activation::kSilu;  ///< kGatedActivation
+
+  bool operator==(const Attributes&) const = default;
+};
+
+/// A tensor of a method: an input, or what a node computes.
+struct Value {
+  std::string name;
+  DataType type = DataType::kF32;
+  Shape shape;
+
+  bool operator==(const Value&) const = default;
+};
+
+/// One operation. Numbers index Method::values, Program::weights and Program::states.
+struct Node {
+  Op op = Op::kReshape;
+  std::vector<int32_t> inputs;
+  std::vector<int32_t> weights;
+  std::vector<int32_t> outputs;
+  int32_t state = -1;  ///< kCacheUpdate and kAttention
+  Attributes attributes;
+
+  bool operator==(const Node&) const = default;
+};
+
+/// An argument of a method. One with a default may be left out by the caller, as may those after
+/// it; it then has shape [1] and that value.
+struct Input {
+  int32_t value = 0;
+  std::optional<double> default_value;
+
+  bool operator==(const Input&) const = default;
+};
+
+/// A function of a program: nodes in the order of their execution.
+struct Method {
+  std::string name;
+  std::vector<Value> values;
+  std::vector<Input> inputs;
+  std::vector<int32_t> outputs;
+  std::vector<Node> nodes;
+
+  bool operator==(const Method&) const = default;
+};
+
+/// State that a session keeps between calls: the keys and values of one attention layer.
+struct KvCacheSpec {
+  std::string name;
+  int64_t kv_heads = 0;
+  int64_t key_dim = 0;
+  int64_t value_dim = 0;
+  DataType type = DataType::kF16;  ///< kF16 or kF32
+  int64_t window = 0;  ///< positions that a query sees; 0: all, up to the maximum sequence length
+
+  bool operator==(const KvCacheSpec&) const = default;
+};
+
+}  // namespace gumbel
