@@ -17,20 +17,17 @@ using NamePair = std::pair<std::string_view, std::string_view>;
 
 /// Names within a layer, GGUF's ("blk.N." before them) and Hugging Face's ("model.layers.N.").
 constexpr NamePair kLayerNames[] = {
-    {"attn_norm.weight", "input_layernorm.weight"},
-    {"attn_q.weight", "self_attn.q_proj.weight"},
-    {"attn_k.weight", "self_attn.k_proj.weight"},
-    {"attn_v.weight", "self_attn.v_proj.weight"},
-    {"attn_output.weight", "self_attn.o_proj.weight"},
-    {"ffn_gate.weight", "mlp.gate_proj.weight"},
-    {"ffn_up.weight", "mlp.up_proj.weight"},
-    {"ffn_down.weight", "mlp.down_proj.weight"},
+    {"attn_norm.weight", "input_layernorm.weight"},    {"attn_q.weight", "self_attn.q_proj.weight"},
+    {"attn_k.weight", "self_attn.k_proj.weight"},      {"attn_v.weight", "self_attn.v_proj.weight"},
+    {"attn_output.weight", "self_attn.o_proj.weight"}, {"ffn_gate.weight", "mlp.gate_proj.weight"},
+    {"ffn_up.weight", "mlp.up_proj.weight"},           {"ffn_down.weight", "mlp.down_proj.weight"},
 };
 constexpr NamePair kQueryKeyNorms[] = {
     {"attn_q_norm.weight", "self_attn.q_norm.weight"},
     {"attn_k_norm.weight", "self_attn.k_norm.weight"},
 };
-/// Llama and Qwen have one norm before the MLP, Gemma one before and one after each half of a layer.
+/// Llama and Qwen have one norm before the MLP, Gemma one before and one after each half of a
+/// layer.
 constexpr NamePair kTwoNorms[] = {{"ffn_norm.weight", "post_attention_layernorm.weight"}};
 constexpr NamePair kFourNorms[] = {
     {"post_attention_norm.weight", "post_attention_layernorm.weight"},
@@ -128,8 +125,8 @@ std::unique_ptr<Checkpoint> gguf_checkpoint(std::shared_ptr<const GgufFile> file
     if (interleaved && tensor.rows() % config.head_dim != 0)
       fail(ErrorCode::kCorruptFile, "{}: tensor {}: expected rows of a multiple of {}, got {}",
            file->name(), quote(tensor.name), config.head_dim, tensor.rows());
-    checkpoint->add(*name, std::make_unique<GgufCheckpointTensor>(
-                               tensor, interleaved ? config.head_dim : 0));
+    checkpoint->add(
+        *name, std::make_unique<GgufCheckpointTensor>(tensor, interleaved ? config.head_dim : 0));
   }
   return checkpoint;
 }

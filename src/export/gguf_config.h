@@ -7,12 +7,12 @@
 namespace gumbel {
 
 /// Reads the hyperparameters of architecture llama, qwen3 or gemma3. What the metadata leave out is
-/// taken from the tensors (vocabulary, tied embeddings, the rotary divisors of rope_freqs.weight) or
-/// from the family's fixed rules (Gemma 3: every sixth layer full, local rotary base 10,000).
+/// taken from the tensors (vocabulary, tied embeddings, the rotary divisors of rope_freqs.weight)
+/// or from the family's fixed rules (Gemma 3: every sixth layer full, local rotary base 10,000).
 ///
 /// Throws Error: kUnsupported for another architecture (named, with those known) and for features
-/// that the families do not have; kNotFound for a missing key or embedding table; kCorruptFile for a
-/// value of the wrong type or out of range.
+/// that the families do not have; kNotFound for a missing key or embedding table; kCorruptFile for
+/// a value of the wrong type or out of range.
 ModelConfig read_gguf_config(const GgufFile& file);
 
 }  // namespace gumbel

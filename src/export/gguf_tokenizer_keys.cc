@@ -17,8 +17,7 @@ std::optional<TokenizerDefinition> read_gguf_tokenizer(const GgufFile& file) {
   for (const auto token : file.strings(prefix + "tokens").value_or(std::vector<std::string_view>{}))
     tokenizer.tokens.emplace_back(token);
   tokenizer.scores = file.numbers(prefix + "scores").value_or(std::vector<float>{});
-  for (const int64_t type :
-       file.integers(prefix + "token_type").value_or(std::vector<int64_t>{})) {
+  for (const int64_t type : file.integers(prefix + "token_type").value_or(std::vector<int64_t>{})) {
     if (type < 0 || type > 6)
       fail(ErrorCode::kCorruptFile, "{}: {}token_type: expected types of 0 to 6, got {}",
            file.name(), prefix, type);

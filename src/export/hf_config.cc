@@ -56,8 +56,9 @@ void read_scaling(const JsonFields& fields, RotaryConfig& rotary) {
     rotary.original_max_positions = fields.required_integer("original_max_position_embeddings");
     return;
   }
-  fail(ErrorCode::kUnsupported, "{}: rope type {} is not supported, expected default, linear or llama3",
-       fields.where(), quote(type));
+  fail(ErrorCode::kUnsupported,
+       "{}: rope type {} is not supported, expected default, linear or llama3", fields.where(),
+       quote(type));
 }
 
 /// The rotary embedding of all layers, or of the full-attention ones where they differ.
@@ -170,8 +171,7 @@ ModelConfig read_gemma3(const JsonFields& fields, bool tied) {
   config.head_dim = fields.integer("head_dim").value_or(256);
   config.max_positions = fields.integer("max_position_embeddings").value_or(131'072);
   config.rms_norm_epsilon = fields.number("rms_norm_eps").value_or(1e-6);
-  config.attention_scale =
-      1.0 / std::sqrt(fields.number("query_pre_attn_scalar").value_or(256.0));
+  config.attention_scale = 1.0 / std::sqrt(fields.number("query_pre_attn_scalar").value_or(256.0));
   config.sliding_window = fields.integer("sliding_window").value_or(4096);
   config.tied_embeddings = fields.boolean("tie_word_embeddings").value_or(tied);
   config.rotary = read_rotary(fields, 1'000'000.0);

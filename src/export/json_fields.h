@@ -11,8 +11,8 @@
 namespace gumbel {
 
 /// The fields of one JSON object. A field that is null counts as absent, as Hugging Face's readers
-/// treat it. Every getter throws Error(kCorruptFile) naming file and key where the value has another
-/// type than the one asked for.
+/// treat it. Every getter throws Error(kCorruptFile) naming file and key where the value has
+/// another type than the one asked for.
 class JsonFields {
  public:
   /// `value` must be an object and outlive this; `where` begins messages, e.g. "config.json".

@@ -30,8 +30,9 @@ void check_rotary(std::string_view where, const RotaryConfig& rotary, int64_t he
     check_number(where, "low_freq_factor", rotary.low_frequency_factor, 1e-6, 1e6);
     check_number(where, "high_freq_factor", rotary.high_frequency_factor, 1e-6, 1e6);
     if (!(rotary.high_frequency_factor > rotary.low_frequency_factor))
-      fail(ErrorCode::kCorruptFile, "{}: expected high_freq_factor above low_freq_factor {}, got {}",
-           where, rotary.low_frequency_factor, rotary.high_frequency_factor);
+      fail(ErrorCode::kCorruptFile,
+           "{}: expected high_freq_factor above low_freq_factor {}, got {}", where,
+           rotary.low_frequency_factor, rotary.high_frequency_factor);
     check_integer(where, "original_max_position_embeddings", rotary.original_max_positions, 1,
                   int64_t{1} << 31);
   }
