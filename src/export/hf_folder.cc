@@ -9,7 +9,7 @@
 namespace gumbel {
 namespace {
 
-bool exists(const std::filesystem::path& path) {
+bool file_exists(const std::filesystem::path& path) {
   std::error_code ignored;
   return std::filesystem::exists(path, ignored);
 }
@@ -33,7 +33,7 @@ GenerationIds read_generation_ids(const nlohmann::json& config,
   const JsonFields fields(config, (folder / "config.json").string());
   if (const auto text = fields.object("text_config")) add_ids(*text, ids);
   add_ids(fields, ids);
-  if (const auto path = folder / "generation_config.json"; exists(path)) {
+  if (const auto path = folder / "generation_config.json"; file_exists(path)) {
     const nlohmann::json generation = read_strict_json(path);
     add_ids(JsonFields(generation, path.string()), ids);
   }
@@ -43,10 +43,10 @@ GenerationIds read_generation_ids(const nlohmann::json& config,
 }
 
 std::string read_chat_template(const std::filesystem::path& folder) {
-  if (const auto path = folder / "chat_template.jinja"; exists(path)) return read_text_file(path);
+  if (const auto path = folder / "chat_template.jinja"; file_exists(path)) return read_text_file(path);
   for (const char* name : {"chat_template.json", "tokenizer_config.json"}) {
     const auto path = folder / name;
-    if (!exists(path)) continue;
+    if (!file_exists(path)) continue;
     const nlohmann::json object = read_strict_json(path);
     const JsonFields fields(object, path.string());
     const nlohmann::json* value = fields.find("chat_template");

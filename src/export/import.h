@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "export/checkpoint.h"
 #include "export/model_config.h"
+#include "text/tokenizer_definition.h"
 
 namespace gumbel {
 
@@ -16,8 +18,9 @@ namespace gumbel {
 struct ImportedModel {
   ModelConfig config;
   std::unique_ptr<Checkpoint> weights;
-  std::string chat_template;     ///< Jinja text; empty where the source has none
-  int64_t bos_id = -1;           ///< -1 where the source names none
+  std::optional<TokenizerDefinition> tokenizer;  ///< where the source has one
+  std::string chat_template;                     ///< Jinja text; empty where the source has none
+  int64_t bos_id = -1;                           ///< -1 where the source names none
   std::vector<int64_t> eos_ids;  ///< every id that ends a turn, ascending; may be empty
   std::string source_name;       ///< name of the file or folder, without the path to it
   std::string format;            ///< "GGUF", "Hugging Face" or "synthetic"
