@@ -18,8 +18,11 @@ constexpr int64_t size_of(DataType type) {
 /// Dimensions that are known only when a method is called.
 inline constexpr int64_t kBatch = -1;  ///< B: sequences that run side by side
 inline constexpr int64_t kTime = -2;   ///< T: positions of one call, a prefill chunk or 1
+inline constexpr int64_t kPerRow =
+    -3;  ///< one value for all rows of the batch, or one each: 1 or B
 
-/// Outermost first. Each dimension is positive, kBatch or kTime; at most kMaxRank of them.
+/// Outermost first. Each dimension is positive or one of the symbols; at most kMaxRank of them.
+/// kPerRow stands alone, and only kSample takes it.
 using Shape = std::vector<int64_t>;
 inline constexpr size_t kMaxRank = 4;
 
@@ -56,7 +59,7 @@ enum class Op : uint8_t {
   /// inputs: x of any type. The same elements in the output's shape.
   kReshape,
   /// inputs: logits f32 [B, V] or [B, T, V], then temperature f32, top_k i64, top_p f32, seed i64,
-  /// min_p f32, each [1] or [B], then optionally input_pos i64 [B, T]. Output i64 [B]: the tokens
+  /// min_p f32, each [kPerRow], then optionally input_pos i64 [B, T]. Output i64 [B]: the tokens
   /// drawn (docs/sampling.md); of [B, T, V] the last T is sampled.
   kSample,
 };

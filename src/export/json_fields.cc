@@ -1,0 +1,105 @@
+#include "export/json_fields.h"
+
+#include <limits>
+#include <utility>
+
+#include "base/error.h"
+#include "export/quote.h"
+
+namespace gumbel {
+namespace {
+
+bool fits(const nlohmann::json& value) {
+  return value.is_number_integer() &&
+         (!value.is_number_unsigned() ||
+          value.get<uint64_t>() <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max()));
+}
+
+}  // namespace
+
+JsonFields::JsonFields(const nlohmann::json& value, std::string where)
+    : value_(&value), where_(std::move(where)) {
+  if (!value.is_object())
+    fail(ErrorCode::kCorruptFile, "{}: expected a JSON object, got {}", where_, value.type_name());
+}
+
+const nlohmann::json* JsonFields::find(std::string_view key) const {
+  const auto found = value_->find(key);
+  return found == value_->end() || found->is_null() ? nullptr : &*found;
+}
+
+void JsonFields::wrong_type(std::string_view key, std::string_view expected) const {
+  fail(ErrorCode::kCorruptFile, "{}: {}: expected {}, got {}", where_, key, expected,
+       find(key)->type_name());
+}
+
+std::optional<int64_t> JsonFields::integer(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (!fits(*value)) wrong_type(key, "an integer below 2^63");
+  return value->get<int64_t>();
+}
+
+std::optional<double> JsonFields::number(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_number()) wrong_type(key, "a number");
+  return value->get<double>();
+}
+
+std::optional<bool> JsonFields::boolean(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_boolean()) wrong_type(key, "true or false");
+  return value->get<bool>();
+}
+
+std::optional<std::string> JsonFields::string(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_string()) wrong_type(key, "a string");
+  return value->get<std::string>();
+}
+
+std::optional<JsonFields> JsonFields::object(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  return JsonFields(*value, where_ + ": " + std::string(key));
+}
+
+std::optional<std::vector<std::string>> JsonFields::strings(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_array()) wrong_type(key, "an array of strings");
+  std::vector<std::string> result;
+  for (const nlohmann::json& element : *value) {
+    if (!element.is_string()) wrong_type(key, "an array of strings only");
+    result.push_back(element.get<std::string>());
+  }
+  return result;
+}
+
+std::optional<std::vector<int64_t>> JsonFields::integer_or_list(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (fits(*value)) return std::vector<int64_t>{value->get<int64_t>()};
+  if (!value->is_array()) wrong_type(key, "an integer or an array of integers");
+  std::vector<int64_t> result;
+  for (const nlohmann::json& element : *value) {
+    if (!fits(element)) wrong_type(key, "an array of integers below 2^63");
+    result.push_back(element.get<int64_t>());
+  }
+  return result;
+}
+
+int64_t JsonFields::required_integer(std::string_view key) const {
+  if (const auto value = integer(key)) return *value;
+  fail(ErrorCode::kNotFound, "{}: {} is missing", where_, key);
+}
+
+double JsonFields::required_number(std::string_view key) const {
+  if (const auto value = number(key)) return *value;
+  fail(ErrorCode::kNotFound, "{}: {} is missing", where_, key);
+}
+
+}  // namespace gumbel

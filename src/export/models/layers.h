@@ -1,0 +1,39 @@
+// Blocks that the families share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "export/model_config.h"
+#include "export/models/family.h"
+#include "export/program_builder.h"
+
+namespace gumbel {
+
+/// The head dimension's rotary frequencies [head_dim / 2]: theta^(-2 i / head_dim), scaled as
+/// `rotary` says (RoFormer; Llama 3.1's rule as in Hugging Face's modeling_rope_utils).
+std::vector<float> rotary_frequencies(const RotaryConfig& rotary, int64_t head_dim);
+
+/// What one self-attention block needs to know.
+struct SelfAttention {
+  std::string prefix;  ///< of its weights: "model.layers.0.self_attn."
+  ValueId rotary_table = 0;
+  int64_t window = 0;       ///< 0: all earlier positions
+  bool norm_heads = false;  ///< RMS norm of every query and key head (Henry et al. 2020)
+};
+
+/// Grouped-query self-attention (Ainslie et al. 2023) of x [B, T, hidden_size], without norms
+/// around it or the residual.
+ValueId self_attention(MethodBuilder& g, const ModelConfig& config, ModelInputs inputs, ValueId x,
+                       const SelfAttention& block);
+
+/// down(activation(gate(x)) * up(x)), weights under `prefix` ("model.layers.0.mlp.").
+ValueId gated_mlp(MethodBuilder& g, const ModelConfig& config, ValueId x, const std::string& prefix,
+                  Activation activation);
+
+/// The hidden states of a decoder whose layers norm the input of each block, with one kind of full
+/// attention and SwiGLU blocks: Llama's, which others vary.
+ValueId pre_norm_decoder(MethodBuilder& g, const ModelConfig& config, ModelInputs inputs,
+                         bool norm_heads);
+
+}  // namespace gumbel

@@ -1,0 +1,115 @@
+#include "export/safetensors_checkpoint.h"
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "base/float16.h"
+#include "export/byte_cursor.h"
+#include "export/checkpoint_index.h"
+#include "export/quote.h"
+
+namespace gumbel {
+namespace {
+
+/// The name of a tensor of the language model alone.
+std::string canonical_name(const std::string& name) {
+  // transformers 5 and 4 respectively; the head stands outside of the inner model.
+  for (const auto& [prefix, plain] :
+       {std::pair<std::string_view, std::string_view>{"model.language_model.", "model."},
+        {"language_model.model.", "model."},
+        {"language_model.lm_head.", "lm_head."}})
+    if (name.starts_with(prefix)) return std::string(plain) + name.substr(prefix.size());
+  return name;
+}
+
+class SafetensorsCheckpointTensor : public CheckpointTensor {
+ public:
+  SafetensorsCheckpointTensor(const SafetensorsTensor& tensor, bool add_one, std::string where)
+      : tensor_(tensor),
+        stored_(safetensors_weight_type(tensor.dtype)),
+        add_one_(add_one),
+        where_(std::move(where)) {}
+
+  WeightType type() const override { return add_one_ ? WeightType::kF32 : stored_type(); }
+  const std::vector<int64_t>& shape() const override { return tensor_.shape; }
+
+  void read_rows(int64_t first, int64_t count, WeightRows& out) const override {
+    const WeightType stored = stored_type();
+    check_row_range(tensor_.shape, first, count);
+    const int64_t columns = tensor_.shape.empty() ? 1 : tensor_.shape.back();
+    out.resize(type(), count, columns);
+    const size_t element_bytes = stored == WeightType::kF32 ? 4 : 2;
+    const auto values = static_cast<size_t>(count * columns);
+    if (values == 0) return;
+    const std::byte* data =
+        tensor_.data.data() + static_cast<size_t>(first * columns) * element_bytes;
+    if (!add_one_) {
+      void* target = stored == WeightType::kF32 ? static_cast<void*>(out.floats.data())
+                                                : static_cast<void*>(out.halves.data());
+      std::memcpy(target, data, values * element_bytes);
+      return;
+    }
+    for (size_t i = 0; i < values; ++i) {
+      const std::byte* element = data + i * element_bytes;
+      const float weight = stored == WeightType::kF32   ? load<float>(element)
+                           : stored == WeightType::kF16 ? f16_to_f32(load<uint16_t>(element))
+                                                        : bf16_to_f32(load<uint16_t>(element));
+      out.floats[i] = 1.0f + weight;
+    }
+  }
+
+ private:
+  WeightType stored_type() const {
+    if (stored_) return *stored_;
+    fail(ErrorCode::kUnsupported, "{}: tensor {}: expected dtype F32, F16 or BF16, got {}", where_,
+         quote(tensor_.name), tensor_.dtype);
+  }
+
+  const SafetensorsTensor& tensor_;
+  std::optional<WeightType> stored_;
+  bool add_one_;
+  std::string where_;
+};
+
+/// The index with the file that its tensors view.
+class SafetensorsCheckpoint : public CheckpointIndex {
+ public:
+  SafetensorsCheckpoint(SafetensorsFile file, const ModelConfig& config, const std::string& source)
+      : CheckpointIndex(source), file_(std::move(file)) {
+    for (const auto& [name, tensor] : file_.tensors()) {
+      const std::string canonical = canonical_name(name);
+      const bool add_one = config.architecture == "gemma3" && canonical.ends_with("norm.weight");
+      add(canonical, std::make_unique<SafetensorsCheckpointTensor>(tensor, add_one, source));
+    }
+  }
+
+  const CheckpointTensor& tensor(std::string_view name,
+                                 const std::vector<int64_t>& shape) const override {
+    const CheckpointTensor& found = CheckpointIndex::tensor(name, shape);
+    // The dtype is checked here, so that an export does not fail halfway. A vector of one element
+    // type is all that type() needs.
+    static_cast<void>(found.type());
+    return found;
+  }
+
+ private:
+  SafetensorsFile file_;
+};
+
+}  // namespace
+
+std::optional<WeightType> safetensors_weight_type(std::string_view dtype) {
+  if (dtype == "F32") return WeightType::kF32;
+  if (dtype == "F16") return WeightType::kF16;
+  if (dtype == "BF16") return WeightType::kBF16;
+  return std::nullopt;
+}
+
+std::unique_ptr<Checkpoint> safetensors_checkpoint(SafetensorsFile file, const ModelConfig& config,
+                                                   std::string_view source) {
+  return std::make_unique<SafetensorsCheckpoint>(std::move(file), config, std::string(source));
+}
+
+}  // namespace gumbel

@@ -1,0 +1,63 @@
+// Program files: opening and writing. docs/program-format.md describes the bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+#include "base/mapped_file.h"
+#include "base/output_file.h"
+#include "program/program.h"
+
+struct XXH3_state_s;
+
+namespace gumbel {
+
+/// A verified program in a memory-mapped file.
+class ProgramFile {
+ public:
+  /// Maps and verifies `path`. Throws Error(kIo) or Error(kCorruptFile), whose message begins with
+  /// the path.
+  explicit ProgramFile(const std::filesystem::path& path);
+
+  const Program& program() const { return program_; }
+  uint64_t file_bytes() const { return file_.bytes().size(); }
+  /// The segment of weight `i`, within the mapping.
+  std::span<const std::byte> weight_bytes(size_t i) const;
+  /// Reads every weight. Throws Error(kCorruptFile) naming the first whose checksum differs.
+  void check_weights() const;
+
+ private:
+  MappedFile file_;
+  Program program_;
+};
+
+/// Writes a program file, its weights in order and in pieces, so that only a piece is in memory.
+class ProgramWriter {
+ public:
+  /// `program` has everything but offsets and checksums; WeightInfo::bytes are final. Its tokenizer
+  /// bytes must live until finish().
+  ProgramWriter(const std::filesystem::path& path, Program program);
+  ~ProgramWriter();
+
+  /// Appends to the segment of the current weight, moving on to the next when it is full.
+  void append(std::span<const std::byte> bytes);
+  /// Writes the header and gives the file its final name. All weights must be complete.
+  void finish();
+
+  const Program& program() const { return program_; }
+
+ private:
+  OutputFile file_;
+  Program program_;
+  size_t weight_ = 0;
+  uint64_t written_ = 0;  // bytes of the current weight
+  struct Hasher {
+    void operator()(XXH3_state_s* state) const;
+  };
+  std::unique_ptr<XXH3_state_s, Hasher> hash_;
+};
+
+}  // namespace gumbel

@@ -1,0 +1,81 @@
+#include "runtime/session_state.h"
+
+#include <algorithm>
+
+#include "base/checked_product.h"
+#include "base/error.h"
+
+namespace gumbel {
+namespace {
+
+constexpr uint64_t kAlignment = 64;
+constexpr uint64_t kMaxPartBytes = uint64_t{1} << 40;
+
+int64_t cache_capacity(const Program& program, const KvCacheSpec& spec) {
+  const int64_t max_length = program.constant("get_max_seq_len");
+  int64_t capacity = max_length;
+  // A chunk of T positions is stored before its first query looks back over a whole window.
+  if (spec.window > 0)
+    capacity = std::min(capacity, spec.window + program.constant("get_max_prefill_chunk"));
+  return (capacity + kKvCacheBlock - 1) / kKvCacheBlock * kKvCacheBlock;
+}
+
+// Bytes of the keys (dim = key_dim) or values of one cache.
+uint64_t part_bytes(const Program& program, const KvCacheSpec& spec, int64_t dim, int64_t batch) {
+  const auto bytes =
+      checked_product({static_cast<uint64_t>(cache_capacity(program, spec)),
+                       static_cast<uint64_t>(spec.kv_heads), static_cast<uint64_t>(dim),
+                       static_cast<uint64_t>(batch), static_cast<uint64_t>(size_of(spec.type))},
+                      kMaxPartBytes);
+  if (!bytes)
+    fail(ErrorCode::kUnsupported, "state {}: expected at most {} bytes", spec.name, kMaxPartBytes);
+  return (*bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+}  // namespace
+
+uint64_t session_state_bytes(const Program& program, int64_t batch) {
+  uint64_t bytes = 0;
+  for (const KvCacheSpec& spec : program.states)
+    bytes += part_bytes(program, spec, spec.key_dim, batch) +
+             part_bytes(program, spec, spec.value_dim, batch);
+  return bytes;
+}
+
+SessionState::SessionState(const Program& program, int64_t batch)
+    : memory_(session_state_bytes(program, batch), "the key-value caches of a session"),
+      lengths_(static_cast<size_t>(batch)),
+      rewindable_(program.constant("get_max_seq_len")) {
+  const int64_t max_length = rewindable_;
+  const int64_t max_chunk = program.constant("get_max_prefill_chunk");
+  std::byte* next = memory_.bytes().data();
+  for (const KvCacheSpec& spec : program.states) {
+    KvCache cache{spec.type,    batch,          spec.kv_heads,
+                  spec.key_dim, spec.value_dim, cache_capacity(program, spec),
+                  next,         nullptr};
+    next += part_bytes(program, spec, spec.key_dim, batch);
+    cache.values = next;
+    next += part_bytes(program, spec, spec.value_dim, batch);
+    caches_.push_back(cache);
+    // Stepping back by n, the slots of the last n positions are written again by other positions
+    // while those up to a window before are still read.
+    if (cache.capacity < max_length)
+      rewindable_ = std::min(rewindable_, cache.capacity - spec.window - max_chunk);
+  }
+}
+
+void SessionState::check_position(int64_t row, int64_t position) const {
+  const int64_t held = length(row);
+  if (position == held || position == 0) return;
+  if (position > held)
+    fail(ErrorCode::kInvalidArgument,
+         "input_pos: row {} holds {} positions, expected the next, got {}", row, held, position);
+  if (held - position > rewindable_)
+    fail(ErrorCode::kInvalidArgument,
+         "input_pos: row {} holds {} positions and can step back by {}, got {}", row, held,
+         rewindable_, position);
+}
+
+void SessionState::reset() { std::fill(lengths_.begin(), lengths_.end(), 0); }
+
+}  // namespace gumbel

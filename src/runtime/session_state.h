@@ -1,0 +1,44 @@
+// What a session keeps between calls.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/zeroed_memory.h"
+#include "program/program.h"
+#include "runtime/backend.h"
+
+namespace gumbel {
+
+/// The key-value caches of one session, and how far each row of its batch has come.
+class SessionState {
+ public:
+  /// Reserves caches for `batch` rows of up to get_max_seq_len positions; memory is taken up as it
+  /// is written. A cache with a window holds window + get_max_prefill_chunk positions.
+  SessionState(const Program& program, int64_t batch);
+
+  int64_t batch() const { return static_cast<int64_t>(lengths_.size()); }
+  /// Positions that row `row` holds: the next input position.
+  int64_t length(int64_t row) const { return lengths_[static_cast<size_t>(row)]; }
+  /// Throws Error(kInvalidArgument): a row's next input may begin at its length, or before it where
+  /// every cache still holds what a query there sees.
+  void check_position(int64_t row, int64_t position) const;
+  /// Records that positions up to `length` are held.
+  void set_length(int64_t row, int64_t length) { lengths_[static_cast<size_t>(row)] = length; }
+  /// Forgets everything; the next input begins at position 0.
+  void reset();
+
+  KvCache& cache(size_t i) { return caches_[i]; }
+
+ private:
+  std::vector<KvCache> caches_;
+  ZeroedMemory memory_;
+  std::vector<int64_t> lengths_;
+  int64_t rewindable_ = 0;  // positions that a row may step back by
+};
+
+/// Bytes of the caches of one session of `batch` rows once they are full.
+uint64_t session_state_bytes(const Program& program, int64_t batch);
+
+}  // namespace gumbel

@@ -1,0 +1,69 @@
+// How a conversation is written down for a model.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/tokenizer.h"
+
+namespace gumbel {
+
+/// One message of a conversation; `role` is "system", "user" or "assistant".
+struct Message {
+  std::string role;
+  std::string content;
+};
+
+/// A chat format as plain strings. A message is written prefix, content, suffix.
+struct ChatFormat {
+  std::string name;  ///< "chatml", "llama3" or "gemma3".
+  bool starts_with_bos = false;
+  std::string system_prefix, system_suffix;
+  std::string user_prefix, user_suffix;
+  std::string assistant_prefix, assistant_suffix;
+  std::string generation_prompt;  ///< What the answer follows.
+  /// The system message of a conversation that has none; without one and with an empty preamble no
+  /// system message is written.
+  std::string default_system;
+  std::string
+      system_preamble;  ///< Stands before the content of the system message, even a missing one.
+  /// The system message has no turn of its own: it stands, followed by a blank line, at the start
+  /// of the first user's content.
+  bool system_in_first_user = false;
+  bool trim_content = false;             ///< White space around a message's content is taken off.
+  bool strip_thinking = false;           ///< Earlier answers lose what stands before "</think>".
+  std::vector<std::string> end_of_turn;  ///< Names of the tokens that end an answer.
+
+  bool operator==(const ChatFormat&) const = default;
+};
+
+/// The format that a model's Jinja chat template writes, told from the template's text; none if it
+/// is not one of ChatML, Llama 3 and Gemma 3.
+std::optional<ChatFormat> detect_chat_format(std::string_view jinja_template);
+
+/// The chat template of a tokenizer_config.json; none if it has none. Of several named ones, the
+/// one named "default". Throws Error(kCorruptFile) for text that is not JSON.
+std::optional<std::string> chat_template_from_config(std::string_view tokenizer_config_json);
+
+/// A stretch of a rendered conversation: scaffolding (kParse) or content (kPlain).
+struct ChatSegment {
+  std::string text;
+  ControlTokens control = ControlTokens::kPlain;
+};
+
+/// Writes down a conversation, without BOS. Throws Error(kInvalidArgument) for a role that is not
+/// known, and for a system message that is not the first.
+std::vector<ChatSegment> render_chat(const ChatFormat& format, std::span<const Message> messages,
+                                     bool add_generation_prompt);
+
+/// The ids of a conversation, with BOS where the format starts with it and the tokenizer has one.
+/// Names of control tokens in the messages are plain text. Throws as render_chat() does.
+std::vector<std::int64_t> encode_chat(const Tokenizer& tokenizer, const ChatFormat& format,
+                                      std::span<const Message> messages,
+                                      bool add_generation_prompt = true);
+
+}  // namespace gumbel
