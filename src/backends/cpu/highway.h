@@ -9,6 +9,11 @@
 // FusedMultiplyAdd of math-inl.h.
 #pragma once
 
+// The baseline without vectors is SCALAR, not EMU128, with every compiler, and it is compiled even
+// where the compiler's baseline is better (aarch64, -march=native): GUMBEL_CPU_TARGET=scalar is
+// supported everywhere.
+#define HWY_BROKEN_EMU128 1
+#define HWY_COMPILE_ALL_ATTAINABLE
 #define HWY_DISABLED_TARGETS (~(HWY_SCALAR | HWY_AVX2 | HWY_AVX3 | HWY_NEON))
 
 #include <hwy/detect_targets.h>

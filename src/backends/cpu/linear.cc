@@ -1,0 +1,54 @@
+// Compiles the matrix products for every instruction set.
+
+#include "backends/cpu/highway.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/linear.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "backends/cpu/float_linear-inl.h"
+#include "backends/cpu/kernels.h"
+#include "backends/cpu/math-inl.h"
+#include "backends/cpu/quantize-inl.h"
+
+#define GUMBEL_VNNI 0
+#define GUMBEL_DOT plain
+#include "backends/cpu/dot-inl.h"
+#include "backends/cpu/linear-inl.h"
+#undef GUMBEL_VNNI
+#undef GUMBEL_DOT
+
+#if HWY_TARGET == HWY_AVX3
+#define GUMBEL_VNNI 1
+#define GUMBEL_DOT vnni
+#include "backends/cpu/dot-inl.h"
+#include "backends/cpu/linear-inl.h"
+#undef GUMBEL_VNNI
+#undef GUMBEL_DOT
+#endif
+
+#if HWY_ONCE
+namespace gumbel::cpu {
+
+LinearKernels linear_kernels(CpuTarget target, WeightType type) {
+  const bool is_float = traits(type).is_float();
+  switch (target) {
+#if HWY_ARCH_X86
+    case CpuTarget::kAvx2:
+      return is_float ? N_AVX2::float_kernels(type) : N_AVX2::plain::quantized_kernels(type);
+    case CpuTarget::kAvx512:
+      return is_float ? N_AVX3::float_kernels(type) : N_AVX3::plain::quantized_kernels(type);
+    case CpuTarget::kVnni:
+      return is_float ? N_AVX3::float_kernels(type) : N_AVX3::vnni::quantized_kernels(type);
+#elif HWY_ARCH_ARM_A64
+    case CpuTarget::kNeon:
+      return is_float ? N_NEON::float_kernels(type) : N_NEON::plain::quantized_kernels(type);
+#endif
+    default:
+      return is_float ? N_SCALAR::float_kernels(type) : N_SCALAR::plain::quantized_kernels(type);
+  }
+}
+
+}  // namespace gumbel::cpu
+#endif
