@@ -1,5 +1,6 @@
 #include <gumbel/engine.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <string>
@@ -8,6 +9,7 @@
 #include "base/error.h"
 #include "engine/engine_impl.h"
 #include "runtime/session_state.h"
+#include "text/chat_format_record.h"
 
 namespace gumbel {
 namespace {

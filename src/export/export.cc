@@ -11,6 +11,7 @@
 #include "export/sampling_head.h"
 #include "program/program_file.h"
 #include "text/chat_format.h"
+#include "text/chat_format_record.h"
 #include "text/tokenizer_record.h"
 
 namespace gumbel {
@@ -76,11 +77,24 @@ void set_constants(Program& program, const ImportedModel& model, const ExportOpt
   };
 }
 
+WeightRows dequantized(const WeightRows& rows) {
+  WeightRows floats;
+  floats.resize(WeightType::kF32, rows.rows, rows.columns);
+  for (int64_t row = 0; row < rows.rows; ++row)
+    dequantize_row(
+        rows, row,
+        std::span(floats.floats)
+            .subspan(static_cast<size_t>(row * rows.columns), static_cast<size_t>(rows.columns)));
+  return floats;
+}
+
 // Reads a run of rows in the type it is exported in.
 void read_rows(const CheckpointTensor& tensor, WeightType type, int64_t first, int64_t count,
                WeightRows& rows) {
   tensor.read_rows(first, count, rows);
-  if (rows.type != type) rows = quantize(rows, type);
+  if (rows.type == type) return;
+  if (!traits(rows.type).is_float()) rows = dequantized(rows);
+  rows = quantize(rows, type);
 }
 
 void write_vector(const WeightSource& source, ProgramWriter& writer) {

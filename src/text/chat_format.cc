@@ -75,6 +75,13 @@ class Renderer {
   const ChatFormat& format_;
 };
 
+std::vector<std::int64_t> encode_segments(const Tokenizer& tokenizer,
+                                          const std::vector<ChatSegment>& rendered) {
+  std::vector<TextSegment> segments;
+  for (const ChatSegment& segment : rendered) segments.push_back({segment.text, segment.control});
+  return tokenizer.encode(segments);
+}
+
 }  // namespace
 
 std::vector<ChatSegment> render_chat(const ChatFormat& format, std::span<const Message> messages,
@@ -119,13 +126,22 @@ std::vector<ChatSegment> render_chat(const ChatFormat& format, std::span<const M
 std::vector<std::int64_t> encode_chat(const Tokenizer& tokenizer, const ChatFormat& format,
                                       std::span<const Message> messages,
                                       bool add_generation_prompt) {
-  const std::vector<ChatSegment> rendered = render_chat(format, messages, add_generation_prompt);
-  std::vector<TextSegment> segments;
-  for (const ChatSegment& segment : rendered) segments.push_back({segment.text, segment.control});
-  std::vector<std::int64_t> ids = tokenizer.encode(segments);
+  std::vector<std::int64_t> ids =
+      encode_segments(tokenizer, render_chat(format, messages, add_generation_prompt));
   if (format.starts_with_bos && tokenizer.bos_id() >= 0) {
     ids.insert(ids.begin(), tokenizer.bos_id());
   }
+  return ids;
+}
+
+std::vector<std::int64_t> encode_reply(const Tokenizer& tokenizer, const ChatFormat& format,
+                                       std::string_view user_message, std::int64_t last) {
+  Renderer renderer(format);
+  renderer.scaffold(format.assistant_suffix);
+  renderer.user("", user_message);
+  renderer.scaffold(format.generation_prompt);
+  std::vector<std::int64_t> ids = encode_segments(tokenizer, renderer.segments);
+  if (!ids.empty() && ids.front() == last) ids.erase(ids.begin());
   return ids;
 }
 
