@@ -43,7 +43,8 @@ GenerationIds read_generation_ids(const nlohmann::json& config,
 }
 
 std::string read_chat_template(const std::filesystem::path& folder) {
-  if (const auto path = folder / "chat_template.jinja"; file_exists(path)) return read_text_file(path);
+  if (const auto path = folder / "chat_template.jinja"; file_exists(path))
+    return read_text_file(path);
   for (const char* name : {"chat_template.json", "tokenizer_config.json"}) {
     const auto path = folder / name;
     if (!file_exists(path)) continue;

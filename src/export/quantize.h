@@ -5,19 +5,20 @@
 
 namespace gumbel {
 
-/// The 4-bit type that quantizing makes. The minimum of q4_1 costs 5 bits a weight instead of 4.5
-/// and leaves a fifth less error than q4_0 on normally distributed weights (docs/importing.md).
+/// The 4-bit type that quantizing makes; docs/importing.md compares it with q4_0.
 inline constexpr WeightType kFourBitType = WeightType::kQ4_1;
 
 /// Quantizes rows of a float type to kQ8_0, kQ4_0 or kQ4_1. Each group of 32 columns is on its own:
-/// its scale (and minimum) are float16 values chosen among a few candidates for the least sum of
-/// squared errors, and each code is the nearest one under them. The result depends on the weights
-/// alone. No weight of a group is further from its value than half a step, plus what rounding scale
-/// and minimum to float16 moves the ends of the range.
+/// among a few candidates, whose scale (and minimum) are float16 values and whose codes are the
+/// nearest ones under them, it takes the one with the least sum of squared errors. The candidates
+/// include the plain choice that spreads the codes over the group's range, so the error is never
+/// above that one's. Groups whose weights are scale * code already are kept exactly: for kQ4_0 any
+/// such group, for kQ8_0 one that has the code 127 or -127 or -128, for kQ4_1 one that has its
+/// minimum, and whose maximum a float16 scale reaches. The result depends on the weights alone.
 ///
 /// Throws Error(kUnsupported) where `source` is quantized already, `target` is another type or 32
 /// does not divide the columns, and Error(kInvalidArgument) naming row and column of a weight that
-/// is not finite, or so large that its group's scale or minimum exceeds float16's largest, 65504.
+/// is not finite, or the row and group of weights whose scale or minimum exceeds float16's 65504.
 WeightRows quantize(const WeightRows& source, WeightType target);
 
 }  // namespace gumbel

@@ -1,6 +1,8 @@
 // How a conversation is written down for a model.
 #pragma once
 
+#include <gumbel/message.h>
+
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -11,12 +13,6 @@
 #include "text/tokenizer.h"
 
 namespace gumbel {
-
-/// One message of a conversation; `role` is "system", "user" or "assistant".
-struct Message {
-  std::string role;
-  std::string content;
-};
 
 /// A chat format as plain strings. A message is written prefix, content, suffix.
 struct ChatFormat {
@@ -65,5 +61,11 @@ std::vector<ChatSegment> render_chat(const ChatFormat& format, std::span<const M
 std::vector<std::int64_t> encode_chat(const Tokenizer& tokenizer, const ChatFormat& format,
                                       std::span<const Message> messages,
                                       bool add_generation_prompt = true);
+
+/// The ids that follow an answer: the end of the assistant's turn, the user's message and the
+/// generation prompt. Where `last`, the last id before them, ends the turn already, it is not
+/// repeated.
+std::vector<std::int64_t> encode_reply(const Tokenizer& tokenizer, const ChatFormat& format,
+                                       std::string_view user_message, std::int64_t last);
 
 }  // namespace gumbel

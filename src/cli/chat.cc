@@ -1,0 +1,64 @@
+#include "cli/chat.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace gumbel::cli {
+
+Chat::Chat(Engine& engine, std::string system)
+    : engine_(engine), session_(engine.create_session()), system_(std::move(system)) {}
+
+void Chat::reset() {
+  session_.reset();
+  history_.clear();
+}
+
+// The tokens to feed for the answer to `user`: the continuation of what the session holds, or, where
+// that leaves too little room, the conversation from its first turn that fits, in a session reset.
+std::vector<int64_t> Chat::next_tokens(const std::string& user) {
+  const int64_t context = engine_.info().max_sequence_length;
+  const int64_t room_for_answer = std::min<int64_t>(256, context / 4);
+  if (!history_.empty()) {
+    std::vector<int64_t> tokens = engine_.encode_reply(user, session_.last_token());
+    // The last drawn token is fed before them.
+    if (static_cast<int64_t>(tokens.size()) + 1 + room_for_answer <= session_.remaining())
+      return tokens;
+  }
+  size_t dropped = 0;
+  while (true) {
+    std::vector<Message> messages;
+    if (!system_.empty()) messages.push_back({"system", system_});
+    messages.insert(messages.end(), history_.begin() + static_cast<std::ptrdiff_t>(dropped),
+                    history_.end());
+    messages.push_back({"user", user});
+    std::vector<int64_t> tokens = engine_.encode_chat(messages);
+    const auto length = static_cast<int64_t>(tokens.size());
+    if (dropped < history_.size() && length + room_for_answer > context) {
+      dropped += 2;
+      continue;
+    }
+    if (length > context)
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("the message: expected at most {} tokens with the system message, "
+                              "the context, got {}",
+                              context, length));
+    if (dropped > 0)
+      fmt::print(stderr, "[the context of {} positions is full: the oldest {} turns are forgotten]\n",
+                 context, dropped / 2);
+    history_.erase(history_.begin(), history_.begin() + static_cast<std::ptrdiff_t>(dropped));
+    session_.reset();
+    return tokens;
+  }
+}
+
+Answer Chat::send(const std::string& user, const GenerateOptions& options) {
+  const std::vector<int64_t> tokens = next_tokens(user);
+  Answer answer = generate(session_, tokens, options);
+  history_.push_back({"user", user});
+  history_.push_back({"assistant", answer.text});
+  return answer;
+}
+
+}  // namespace gumbel::cli

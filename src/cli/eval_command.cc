@@ -1,0 +1,56 @@
+// gumbel eval: a program's logits beside stored answers.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/evaluate.h"
+
+namespace gumbel::cli {
+namespace {
+
+struct EvalCommand {
+  std::string program;
+  std::string answers;
+  DeviceOptions device;
+  int64_t chunk = 0;
+  bool json = false;
+
+  void run() const {
+    const Evaluation e = evaluate(program, answers, device, chunk);
+    nlohmann::ordered_json result;
+    if (e.has_logits) {
+      result["max_abs_diff"] = e.max_abs_diff;
+      result["greedy_equal"] = e.greedy_equal;
+    }
+    if (e.has_top) {
+      result["mean_kl"] = e.mean_kl;
+      result["agreement"] = e.agreement;
+      result["perplexity"] = e.perplexity;
+    }
+    result["logits_hash"] = fmt::format("{:016x}", e.logits_hash);
+    if (json) {
+      fmt::print("{}\n", result.dump());
+      return;
+    }
+    for (const auto& [key, value] : result.items()) fmt::print("{}: {}\n", key, value.dump());
+  }
+};
+
+}  // namespace
+
+void add_eval_command(CLI::App& app) {
+  auto command = std::make_shared<EvalCommand>();
+  CLI::App* sub = app.add_subcommand("eval", "Compare a program's logits with stored answers");
+  sub->add_option("FILE", command->program, "Program that returns logits")->required();
+  sub->add_option("--answers", command->answers, "Stored answers (safetensors)")->required();
+  sub->add_option("--chunk", command->chunk, "Prefill chunk, clamped to the program's bounds");
+  sub->add_flag("--json", command->json, "Print one JSON object");
+  add_device_options(*sub, command->device);
+  sub->callback([command] { command->run(); });
+}
+
+}  // namespace gumbel::cli

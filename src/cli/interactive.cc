@@ -1,0 +1,114 @@
+// The chat on a terminal.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "cli/chat.h"
+
+namespace gumbel::cli {
+namespace {
+
+// The next line of standard input without its end; nothing at the end of input. Ctrl-C drops what
+// was typed and begins a new line.
+std::optional<std::string> read_line() {
+  std::string line;
+  char* buffer = nullptr;
+  size_t capacity = 0;
+  while (true) {
+    fmt::print("> ");
+    std::fflush(stdout);
+    errno = 0;
+    const ssize_t length = ::getline(&buffer, &capacity, stdin);
+    if (length >= 0) {
+      line.assign(buffer, static_cast<size_t>(length));
+      break;
+    }
+    if (errno == EINTR) {
+      std::clearerr(stdin);
+      fmt::print("\n");
+      continue;
+    }
+    std::free(buffer);
+    return std::nullopt;
+  }
+  std::free(buffer);
+  while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.pop_back();
+  return line;
+}
+
+template <typename T>
+T parse_number(std::string_view command, std::string_view text) {
+  T number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size())
+    fail(ErrorCode::kInvalidArgument, "{}: expected a number, got '{}'", command, text);
+  return number;
+}
+
+// Carries out a line that begins with a slash. False: /exit.
+bool run_command(std::string_view line, Chat& chat, GenerateOptions& options) {
+  const size_t space = line.find(' ');
+  const std::string_view command = line.substr(0, space);
+  const std::string_view argument =
+      space == std::string_view::npos ? std::string_view() : line.substr(space + 1);
+  if (command == "/exit") return false;
+  if (command == "/reset") {
+    chat.reset();
+  } else if (command == "/seed") {
+    options.sampling.seed = parse_number<int64_t>(command, argument);
+  } else if (command == "/temperature") {
+    const auto temperature = parse_number<float>(command, argument);
+    if (!(temperature >= 0 && temperature <= 2))
+      fail(ErrorCode::kInvalidArgument, "/temperature: expected 0 to 2, got {}", argument);
+    options.sampling.temperature = temperature;
+  } else {
+    fail(ErrorCode::kInvalidArgument,
+         "expected /reset, /seed N, /temperature T or /exit, got '{}'", command);
+  }
+  return true;
+}
+
+std::string_view note(EndReason reason) {
+  switch (reason) {
+    case EndReason::kContextFull: return "[the context is full]\n";
+    case EndReason::kInterrupted: return "[stopped]\n";
+    default: return "";
+  }
+}
+
+}  // namespace
+
+void run_interactive(Chat& chat, GenerateOptions options, bool statistics) {
+  // Without this Ctrl-C at the prompt would end the program. getline must be interrupted by it.
+  struct sigaction ignore {};
+  ignore.sa_handler = [](int) {};
+  ::sigaction(SIGINT, &ignore, nullptr);
+  fmt::print(stderr, "seed {}; /reset, /seed N, /temperature T, /exit\n", options.sampling.seed);
+  while (const auto line = read_line()) {
+    if (line->empty()) continue;
+    try {
+      if (line->starts_with('/')) {
+        if (!run_command(*line, chat, options)) break;
+        continue;
+      }
+      const Answer answer = chat.send(*line, options);
+      fmt::print("\n");
+      fmt::print(stderr, "{}", note(answer.reason));
+      if (statistics) print_statistics(chat.engine(), chat.session());
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kIo) throw;
+      fmt::print(stderr, "{}\n", error.what());
+      if (error.code() == ErrorCode::kNumeric) chat.reset();
+    }
+  }
+}
+
+}  // namespace gumbel::cli

@@ -1,0 +1,51 @@
+#include "cli/options.h"
+
+#include <random>
+
+#include "base/error.h"
+
+namespace gumbel::cli {
+
+void add_device_options(CLI::App& command, DeviceOptions& options) {
+  command.add_option("--backend", options.backend, "cpu or reference")->capture_default_str();
+  command.add_option("--threads", options.threads, "Threads (0: the physical cores)")
+      ->capture_default_str();
+}
+
+void add_sampling_options(CLI::App& command, SamplingOptions& options) {
+  command.add_option("--temperature", options.temperature,
+                     "0 to 2; 0 takes the best token (default 0.8)");
+  command.add_option("--top-k", options.top_k, "Keep the K best tokens (default 0: all)");
+  command.add_option("--top-p", options.top_p,
+                     "Keep the fewest best tokens that hold this probability (default 1: all)");
+  command.add_option("--min-p", options.min_p,
+                     "Keep tokens this likely relative to the best one (default 0: all)");
+  command.add_option("--seed", options.seed,
+                     "Seed of the draws; -1, and by default, a random one that is printed");
+}
+
+Sampling resolve(const SamplingOptions& options, bool can_sample) {
+  if (!can_sample) {
+    const bool wanted = options.temperature.value_or(0) != 0 || options.top_k || options.top_p ||
+                        options.min_p || options.seed;
+    if (wanted)
+      fail(ErrorCode::kUnsupported,
+           "the program returns logits: expected no --temperature, --top-k, --top-p, --min-p or "
+           "--seed, or --host-sampling, or a program exported with --sample");
+    return {0.0f, 0, 1.0f, 0.0f, 0};
+  }
+  Sampling sampling;
+  sampling.temperature = options.temperature.value_or(sampling.temperature);
+  sampling.top_k = options.top_k.value_or(sampling.top_k);
+  sampling.top_p = options.top_p.value_or(sampling.top_p);
+  sampling.min_p = options.min_p.value_or(sampling.min_p);
+  sampling.seed = options.seed.value_or(-1);
+  if (sampling.seed == -1) {
+    // 31 bits: easy to type again.
+    std::random_device random;
+    sampling.seed = static_cast<int64_t>(random() & 0x7FFFFFFFu);
+  }
+  return sampling;
+}
+
+}  // namespace gumbel::cli

@@ -1,0 +1,36 @@
+// Options that several subcommands share.
+#pragma once
+
+#include <gumbel/sampling.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace gumbel::cli {
+
+/// --backend and --threads.
+struct DeviceOptions {
+  std::string backend = "cpu";
+  int threads = 0;
+};
+void add_device_options(CLI::App& command, DeviceOptions& options);
+
+/// --temperature, --top-k, --top-p, --min-p and --seed, each absent unless it was given.
+struct SamplingOptions {
+  std::optional<float> temperature;
+  std::optional<int64_t> top_k;
+  std::optional<float> top_p;
+  std::optional<float> min_p;
+  std::optional<int64_t> seed;
+};
+void add_sampling_options(CLI::App& command, SamplingOptions& options);
+
+/// The parameters that `options` mean for a program: defaults where they are absent, a random seed
+/// where the seed is absent or -1. A program that returns logits and does not sample on the host
+/// (`can_sample` false) decodes greedily; it refuses the options that need sampling with
+/// Error(kUnsupported).
+Sampling resolve(const SamplingOptions& options, bool can_sample);
+
+}  // namespace gumbel::cli

@@ -1,0 +1,41 @@
+// What an engine owns.
+#pragma once
+
+#include <gumbel/engine.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "engine/host_sampler.h"
+#include "program/program_file.h"
+#include "runtime/backend.h"
+#include "runtime/executor.h"
+#include "runtime/weights.h"
+#include "text/chat_format.h"
+#include "text/tokenizer.h"
+
+namespace gumbel {
+
+struct Engine::Impl {
+  Impl(const std::filesystem::path& path, const EngineOptions& options);
+
+  const Tokenizer& text() const;   ///< throws Error(kUnsupported) without a tokenizer
+  const ChatFormat& chat() const;  ///< throws Error(kUnsupported) without a chat format
+
+  ProgramFile file;
+  std::unique_ptr<Backend> backend;
+  Weights weights;
+  bool host_sampling;
+  ModelInfo info;
+  std::optional<Tokenizer> tokenizer;
+  std::optional<ChatFormat> chat_format;
+  double load_seconds = 0;
+
+  std::mutex run_mutex;  ///< guards what follows: one call at a time
+  std::unique_ptr<Executor> forward;
+  std::unique_ptr<Executor> prefill;        ///< null: forward serves prefill too
+  std::optional<HostSampler> host_sampler;  ///< programs that return logits
+};
+
+}  // namespace gumbel

@@ -1,0 +1,180 @@
+#include "export/export.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "export/models/family.h"
+#include "export/program_builder.h"
+#include "export/quantize.h"
+#include "export/sampling_head.h"
+#include "program/program_file.h"
+#include "text/chat_format.h"
+#include "text/chat_format_record.h"
+#include "text/tokenizer_record.h"
+
+namespace gumbel {
+namespace {
+
+constexpr int64_t kDefaultMaxSequenceLength = 8192;
+// Long enough that a chunk's arithmetic hides the reading of the weights, short enough that its
+// activations stay in the second-level cache.
+constexpr int64_t kMaxPrefillChunk = 128;
+// Rows are read, quantized, packed and written in pieces of about this many elements.
+constexpr int64_t kElementsAtOnce = int64_t{1} << 22;
+
+// tokens, input_pos -> logits of the last position, or of all.
+void build_method(ProgramBuilder& program, const ModelConfig& config, const std::string& name,
+                  bool all_positions) {
+  MethodBuilder g(program, name);
+  const ModelInputs inputs{g.input("tokens", DataType::kI64, {kBatch, kTime}),
+                           g.input("input_pos", DataType::kI64, {kBatch, kTime})};
+  ValueId x = model_family(config.architecture)(g, config, inputs);
+  if (!all_positions) x = g.select_last(x);
+  const char* head = config.tied_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
+  g.finish({g.linear(x, head, config.vocab_size)});
+}
+
+bool is_matrix(const WeightInfo& weight) { return weight.shape.size() == 2; }
+
+// The type that `weight` is exported in.
+WeightType exported_type(const WeightInfo& weight, Quantization quantization) {
+  // Groups of 32 need rows of whole groups; other widths keep their precision.
+  if (quantization == Quantization::kNone || weight.columns() % 32 != 0) return weight.type;
+  const bool token_table =
+      weight.name == "model.embed_tokens.weight" || weight.name == "lm_head.weight";
+  return quantization == Quantization::kQ8 || token_table ? WeightType::kQ8_0 : kFourBitType;
+}
+
+DataType default_kv_type(const Program& program) {
+  const bool all_float =
+      std::all_of(program.weights.begin(), program.weights.end(),
+                  [](const WeightInfo& weight) { return traits(weight.type).is_float(); });
+  return all_float ? DataType::kF32 : DataType::kF16;
+}
+
+int64_t max_sequence_length(const ModelConfig& config, int64_t wanted) {
+  if (wanted < 0 || wanted > config.max_positions)
+    fail(ErrorCode::kInvalidArgument,
+         "--max-seq-len: expected 1 to {}, the model's own context, got {}", config.max_positions,
+         wanted);
+  return wanted > 0 ? wanted : std::min(config.max_positions, kDefaultMaxSequenceLength);
+}
+
+void set_constants(Program& program, const ImportedModel& model, const ExportOptions& options) {
+  const int64_t max_length = max_sequence_length(model.config, options.max_sequence_length);
+  program.constants = {
+      {"get_max_seq_len", {max_length}},
+      {"get_vocab_size", {model.config.vocab_size}},
+      {"get_min_prefill_chunk", {1}},
+      {"get_max_prefill_chunk", {std::min(max_length, kMaxPrefillChunk)}},
+      {"get_n_layers", {model.config.layers}},
+      {"get_bos_id", {model.bos_id}},
+      {"get_eos_ids", model.eos_ids},
+      {"use_kv_cache", {1}},
+      {"use_sampling", {options.sample ? 1 : 0}},
+  };
+}
+
+WeightRows dequantized(const WeightRows& rows) {
+  WeightRows floats;
+  floats.resize(WeightType::kF32, rows.rows, rows.columns);
+  for (int64_t row = 0; row < rows.rows; ++row)
+    dequantize_row(
+        rows, row,
+        std::span(floats.floats)
+            .subspan(static_cast<size_t>(row * rows.columns), static_cast<size_t>(rows.columns)));
+  return floats;
+}
+
+// Reads a run of rows in the type it is exported in.
+void read_rows(const CheckpointTensor& tensor, WeightType type, int64_t first, int64_t count,
+               WeightRows& rows) {
+  tensor.read_rows(first, count, rows);
+  if (rows.type == type) return;
+  if (!traits(rows.type).is_float()) rows = dequantized(rows);
+  rows = quantize(rows, type);
+}
+
+void write_vector(const WeightSource& source, ProgramWriter& writer) {
+  std::vector<float> values = source.values;
+  if (source.tensor != nullptr) {
+    WeightRows row;
+    source.tensor->read_rows(0, 1, row);
+    values.resize(static_cast<size_t>(row.columns));
+    dequantize_row(row, 0, values);
+  }
+  writer.append(std::as_bytes(std::span(values)));
+}
+
+void write_matrix(const WeightInfo& weight, const CheckpointTensor& tensor, const Backend& backend,
+                  ProgramWriter& writer) {
+  const int64_t run = backend.rows_per_run();
+  const int64_t runs_at_once = std::max<int64_t>(1, kElementsAtOnce / (run * weight.columns()));
+  WeightRows rows;
+  std::vector<std::byte> packed;
+  for (int64_t first = 0; first < weight.rows(); first += run * runs_at_once) {
+    const int64_t count = std::min(run * runs_at_once, weight.rows() - first);
+    read_rows(tensor, weight.type, first, count, rows);
+    packed.resize(backend.packed_bytes(weight.type, count, weight.columns()));
+    backend.pack(rows, packed);
+    writer.append(packed);
+  }
+}
+
+}  // namespace
+
+Program export_program(const ImportedModel& model, const ExportOptions& options,
+                       const Backend& backend, const std::filesystem::path& path) {
+  ProgramBuilder builder(*model.weights);
+  build_method(builder, model.config, "forward", /*all_positions=*/false);
+  Program& program = builder.program;
+  if (options.sample)
+    add_sampling_head(program, program.methods.front());
+  else
+    build_method(builder, model.config, "forward_all", /*all_positions=*/true);
+
+  set_constants(program, model, options);
+  program.packing = backend.name();
+  for (WeightInfo& weight : program.weights) {
+    if (!is_matrix(weight)) {
+      weight.bytes = static_cast<uint64_t>(weight.columns()) * sizeof(float);
+      continue;
+    }
+    weight.type = exported_type(weight, options.quantization);
+    weight.bytes = backend.packed_bytes(weight.type, weight.rows(), weight.columns());
+  }
+  const DataType kv_type = options.kv_type.value_or(default_kv_type(program));
+  for (KvCacheSpec& state : program.states) state.type = kv_type;
+  program.provenance = {{"source", model.source_name},
+                        {"format", model.format},
+                        {"architecture", model.config.architecture},
+                        {"source_weights", model.weight_summary},
+                        {"exported_by", "gumbel " GUMBEL_VERSION}};
+  std::vector<std::byte> tokenizer;
+  if (model.tokenizer) tokenizer = serialize_tokenizer(*model.tokenizer);
+  program.tokenizer = tokenizer;
+  if (const auto format = detect_chat_format(model.chat_template))
+    program.chat_format = serialize_chat_format(*format);
+
+  uint64_t total = 0;
+  for (const WeightInfo& weight : program.weights) total += weight.bytes;
+  ProgramWriter writer(path, std::move(program));
+  uint64_t written = 0;
+  for (size_t i = 0; i < builder.sources.size(); ++i) {
+    const WeightInfo& weight = writer.program().weights[i];
+    if (is_matrix(weight))
+      write_matrix(weight, *builder.sources[i].tensor, backend, writer);
+    else
+      write_vector(builder.sources[i], writer);
+    written += weight.bytes;
+    if (options.progress) options.progress(written, total);
+  }
+  writer.finish();
+  Program result = writer.program();
+  result.tokenizer = {};
+  return result;
+}
+
+}  // namespace gumbel

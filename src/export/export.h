@@ -1,0 +1,41 @@
+// Exporting: a model goes in, a program file comes out.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "export/import.h"
+#include "program/graph.h"
+#include "program/program.h"
+#include "runtime/backend.h"
+
+namespace gumbel {
+
+/// What becomes of the weights' precision.
+enum class Quantization {
+  kNone,  ///< as the source has them
+  kQ8,    ///< 8 bits in groups of 32
+  kQ4,    ///< 4 bits in groups of 32; the embedding table and the LM head keep 8
+};
+
+struct ExportOptions {
+  bool sample = false;  ///< forward returns tokens instead of logits
+  Quantization quantization = Quantization::kNone;
+  /// Positions that a session can hold. 0: the model's own context or 8,192, whichever is less.
+  int64_t max_sequence_length = 0;
+  /// Type of the key-value cache. None: f32 where all matrices are of float types, else f16.
+  std::optional<DataType> kv_type;
+  /// Called now and then with the bytes written so far and those in all.
+  std::function<void(uint64_t written, uint64_t total)> progress;
+};
+
+/// Writes `model` to `path` as a program packed for `backend`, a run of rows at a time. The file
+/// has its final name only when it is complete. Throws Error for what the model lacks, options out
+/// of range and files that cannot be written. Returns the program that was written.
+Program export_program(const ImportedModel& model, const ExportOptions& options,
+                       const Backend& backend, const std::filesystem::path& path);
+
+}  // namespace gumbel

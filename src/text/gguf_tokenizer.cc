@@ -1,0 +1,118 @@
+#include "text/gguf_tokenizer.h"
+
+#include "base/error.h"
+
+namespace gumbel {
+namespace {
+
+std::vector<TokenType> token_types(const GgufTokenizer& source) {
+  if (source.token_types.empty()) {
+    return std::vector<TokenType>(source.tokens.size(), TokenType::kNormal);
+  }
+  if (source.token_types.size() != source.tokens.size()) {
+    fail(ErrorCode::kCorruptFile, "tokenizer.ggml.token_type: expected {} values, got {}",
+         source.tokens.size(), source.token_types.size());
+  }
+  std::vector<TokenType> types;
+  types.reserve(source.token_types.size());
+  for (std::size_t i = 0; i < source.token_types.size(); ++i) {
+    const std::int32_t type = source.token_types[i];
+    if (type < 0 || type > 6) {
+      fail(ErrorCode::kCorruptFile,
+           "tokenizer.ggml.token_type: expected 0 to 6, got {} for token {}", type, i);
+    }
+    // 0 is "undefined", which no reader distinguishes from normal.
+    types.push_back(type == 0 ? TokenType::kNormal : static_cast<TokenType>(type));
+  }
+  return types;
+}
+
+std::pair<std::string, std::string> split_merge(const std::string& merge, std::size_t index) {
+  // The first part is never empty, so that it may itself begin with a space.
+  const std::size_t space = merge.find(' ', 1);
+  if (merge.empty() || space == std::string::npos || space + 1 == merge.size()) {
+    fail(ErrorCode::kCorruptFile,
+         "tokenizer.ggml.merges: expected \"left right\", got \"{}\" at {}", merge.substr(0, 64),
+         index);
+  }
+  return {merge.substr(0, space), merge.substr(space + 1)};
+}
+
+std::int64_t checked_id(const GgufTokenizer& source, const std::optional<std::int64_t>& id,
+                        const char* key) {
+  if (!id) return -1;
+  if (*id < 0 || *id >= static_cast<std::int64_t>(source.tokens.size())) {
+    fail(ErrorCode::kCorruptFile, "tokenizer.ggml.{}: {} is outside the vocabulary of {} tokens",
+         key, *id, source.tokens.size());
+  }
+  return *id;
+}
+
+// A default id, where the vocabulary is large enough to have it.
+std::optional<std::int64_t> default_id(const GgufTokenizer& source, std::int64_t id) {
+  if (id < static_cast<std::int64_t>(source.tokens.size())) return id;
+  return {};
+}
+
+}  // namespace
+
+TokenizerDefinition tokenizer_from_gguf(GgufTokenizer source) {
+  if (source.tokens.empty()) {
+    fail(ErrorCode::kCorruptFile, "tokenizer.ggml.tokens: expected at least one token, got none");
+  }
+  TokenizerDefinition definition;
+  definition.types = token_types(source);
+  if (source.model == "gpt2") {
+    definition.kind = TokenizerKind::kByteLevel;
+    definition.byte_fallback = false;
+    set_pre_tokenizer(definition, source.pre.empty() ? "default" : source.pre);
+    definition.add_bos = source.add_bos.value_or(source.pre == "llama-bpe");
+    if (source.merges.empty()) {
+      fail(ErrorCode::kCorruptFile,
+           "tokenizer.ggml.merges: a gpt2 tokenizer needs merges, got none");
+    }
+    definition.merges.reserve(source.merges.size());
+    for (std::size_t i = 0; i < source.merges.size(); ++i) {
+      definition.merges.push_back(split_merge(source.merges[i], i));
+    }
+  } else if (source.model == "llama") {
+    if (!source.pre.empty() && source.pre != "default") {
+      fail(ErrorCode::kUnsupported,
+           "pre-tokenizer \"{}\" is not supported with tokenizer model \"llama\"; expected default",
+           source.pre.substr(0, 64));
+    }
+    if (source.scores.size() != source.tokens.size()) {
+      fail(ErrorCode::kCorruptFile, "tokenizer.ggml.scores: expected {} values, got {}",
+           source.tokens.size(), source.scores.size());
+    }
+    definition.kind = TokenizerKind::kSentencePiece;
+    definition.scores = std::move(source.scores);
+    definition.add_bos = source.add_bos.value_or(true);
+    if (source.add_space_prefix.value_or(true)) {
+      definition.space_prefix = SpacePrefix::kAlways;
+      definition.decode_strips_prefix = true;
+    }
+    if (!source.unknown_id) source.unknown_id = default_id(source, 0);
+    if (!source.bos_id) source.bos_id = default_id(source, 1);
+    if (!source.eos_id) source.eos_id = default_id(source, 2);
+  } else {
+    fail(ErrorCode::kUnsupported, "tokenizer model \"{}\" is not supported; expected gpt2 or llama",
+         source.model.substr(0, 64));
+  }
+  definition.add_eos = source.add_eos.value_or(false);
+  definition.bos_id = checked_id(source, source.bos_id, "bos_token_id");
+  definition.eos_id = checked_id(source, source.eos_id, "eos_token_id");
+  definition.unknown_id = checked_id(source, source.unknown_id, "unknown_token_id");
+  definition.add_bos = definition.add_bos && definition.bos_id >= 0;
+  definition.add_eos = definition.add_eos && definition.eos_id >= 0;
+  const std::pair<std::optional<std::int64_t>, const char*> ends[] = {
+      {source.eot_id, "eot_token_id"}, {source.eom_id, "eom_token_id"}};
+  for (const auto& [id, key] : ends) {
+    if (id) definition.end_ids.push_back(checked_id(source, id, key));
+  }
+  definition.tokens = std::move(source.tokens);
+  find_end_ids(definition);
+  return definition;
+}
+
+}  // namespace gumbel

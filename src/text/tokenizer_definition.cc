@@ -1,0 +1,86 @@
+#include "text/tokenizer_definition.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace gumbel {
+namespace {
+
+// Patterns that several tokenizers share. Each is that of the tokenizer.json files it comes from.
+constexpr std::string_view kGpt2 =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kLlama3 =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3})"
+    R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kQwen2 = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N})"
+                                    R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kQwen35 =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N})"
+    R"(| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+struct NamedPreTokenizer {
+  std::string_view name;
+  std::vector<std::string_view> patterns;
+  Normalization normalization = Normalization::kNone;
+  bool ignore_merges = false;
+};
+
+// To add one: its name in GGUF files, and what its tokenizer.json does.
+const std::vector<NamedPreTokenizer>& named_pre_tokenizers() {
+  static const std::vector<NamedPreTokenizer> table = {
+      // What llama.cpp does with files that name no pre-tokenizer.
+      {"default", {R"([\p{P}\$\+<=>\^~\|]+)", kGpt2, R"(\p{N}+)", "[0-9][0-9][0-9]"}},
+      {"gpt-2", {kGpt2}},
+      {"llama-bpe", {kLlama3}, Normalization::kNone, true},
+      {"qwen2", {kQwen2}, Normalization::kNfc},
+      {"qwen35", {kQwen35}, Normalization::kNfc},
+      {"smollm", {R"(\p{N})", kGpt2}},
+  };
+  return table;
+}
+
+// Names of control tokens after which a model has no more to say.
+constexpr std::string_view kEndNames[] = {
+    "</s>",       "<eos>",      "<|endoftext|>", "<|end_of_text|>", "<|im_end|>",
+    "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<turn|>",         "<|end|>",
+};
+
+}  // namespace
+
+void find_end_ids(TokenizerDefinition& definition) {
+  auto& ids = definition.end_ids;
+  if (definition.eos_id >= 0) ids.push_back(definition.eos_id);
+  const std::size_t count = std::min(definition.tokens.size(), definition.types.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    if (definition.types[i] != TokenType::kControl) continue;
+    if (std::find(std::begin(kEndNames), std::end(kEndNames), definition.tokens[i]) !=
+        std::end(kEndNames)) {
+      ids.push_back(static_cast<std::int64_t>(i));
+    }
+  }
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+}
+
+void set_pre_tokenizer(TokenizerDefinition& definition, const std::string& name) {
+  std::string known;
+  for (const NamedPreTokenizer& entry : named_pre_tokenizers()) {
+    if (entry.name == name) {
+      definition.pre_tokenizer.clear();
+      for (const auto pattern : entry.patterns) {
+        definition.pre_tokenizer.push_back({std::string(pattern)});
+      }
+      definition.normalization = entry.normalization;
+      definition.ignore_merges = entry.ignore_merges;
+      return;
+    }
+    known += known.empty() ? "" : ", ";
+    known += entry.name;
+  }
+  fail(ErrorCode::kUnsupported, "pre-tokenizer \"{}\" is not supported; expected one of {}",
+       name.substr(0, 64), known);
+}
+
+}  // namespace gumbel

@@ -1,0 +1,204 @@
+#include "text/tokenizer_json_steps.h"
+
+#include <functional>
+#include <string_view>
+
+#include "base/error.h"
+#include "text/json_fields.h"
+
+namespace gumbel {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kSpaceMark = "\xE2\x96\x81";  // "▁"
+constexpr const char* kByteLevelPattern =
+    R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+
+[[noreturn]] void refuse(const char* section, const std::string& what) {
+  fail(ErrorCode::kUnsupported, "tokenizer.json: {} {} is not supported", section, what);
+}
+
+// Calls `visit(component, type)` for a component, or for each of a Sequence's.
+void for_each_component(const json& component, const char* list_key,
+                        const std::function<void(const json&, const std::string&)>& visit) {
+  if (component.is_null()) return;
+  const std::string type = json_string(component, "type");
+  if (type != "Sequence") return visit(component, type);
+  for (const json& inner : json_array(component, list_key))
+    visit(inner, json_string(inner, "type"));
+}
+
+// The text of {"String": …}, or "" for another pattern.
+std::string string_pattern(const json& component) {
+  return json_string(json_field(component, "pattern"), "String");
+}
+
+bool is_replacement(const json& component, const std::string& from, const std::string& to) {
+  return string_pattern(component) == from && json_string(component, "content") == to;
+}
+
+std::string escaped(std::string_view text) {
+  std::string pattern;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    // A backslash makes any ASCII character that is not a letter or digit stand for itself.
+    if (byte < 0x80 && !std::isalnum(byte)) pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
+// Oniguruma, for which these patterns are written, and PCRE2 differ in a few things that would go
+// unnoticed: \h is a hexadecimal digit there, and classes nest.
+void check_dialect(const std::string& pattern) {
+  bool in_class = false;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char c = pattern[i];
+    const char next = i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+    if (c == '\\') {
+      if (next == 'h' || next == 'H') refuse("pattern", "with \\h");
+      ++i;
+    } else if (in_class && c == '[' && next != ':') {
+      refuse("pattern", "with a class in a class");
+    } else if (in_class && c == '&' && next == '&') {
+      refuse("pattern", "with &&");
+    } else if (c == '[' && !in_class) {
+      in_class = true;
+      if (next == '^') ++i;
+    } else if (in_class && c == '[') {
+      i = std::min(pattern.find(":]", i), pattern.size() - 2) + 1;
+    } else if (c == ']') {
+      in_class = false;
+    }
+  }
+}
+
+SplitBehavior split_behavior(const std::string& name) {
+  if (name == "Isolated") return SplitBehavior::kIsolated;
+  if (name == "Removed") return SplitBehavior::kRemoved;
+  if (name == "MergedWithPrevious") return SplitBehavior::kMergedWithPrevious;
+  if (name == "MergedWithNext") return SplitBehavior::kMergedWithNext;
+  if (name == "Contiguous") return SplitBehavior::kContiguous;
+  refuse("split behavior", "\"" + name + "\"");
+}
+
+SplitStep split_step(const json& component) {
+  SplitStep step;
+  const std::string text = string_pattern(component);
+  const std::string regex = json_string(json_field(component, "pattern"), "Regex");
+  if (text.empty() && regex.empty()) refuse("pre_tokenizer", "Split without a pattern");
+  if (!regex.empty()) check_dialect(regex);
+  step.pattern = regex.empty() ? escaped(text) : regex;
+  step.behavior = split_behavior(json_string(component, "behavior"));
+  step.invert = json_bool(component, "invert", false);
+  return step;
+}
+
+// What the sections have said so far.
+struct Reading {
+  TokenizerDefinition& definition;
+  bool byte_level = false;
+  bool marks_spaces = false;  // spaces become "▁"
+};
+
+void read_normalizer(const json& component, const std::string& type, Reading& reading) {
+  if (type == "NFC") {
+    reading.definition.normalization = Normalization::kNfc;
+  } else if (type == "Replace" && is_replacement(component, " ", kSpaceMark)) {
+    reading.marks_spaces = true;
+  } else if (type == "Prepend" && json_string(component, "prepend") == kSpaceMark) {
+    reading.definition.space_prefix = SpacePrefix::kAlways;
+  } else {
+    refuse("normalizer", type == "Replace" ? "Replace of anything but \" \" by \"▁\"" : type);
+  }
+}
+
+void read_metaspace(const json& component, Reading& reading) {
+  if (json_string(component, "replacement", kSpaceMark) != kSpaceMark) {
+    refuse("pre_tokenizer", "Metaspace with another mark than \"▁\"");
+  }
+  const bool prefixes = json_bool(component, "add_prefix_space", true);
+  const std::string scheme =
+      json_string(component, "prepend_scheme", prefixes ? "always" : "never");
+  if (scheme == "always") {
+    reading.definition.space_prefix = SpacePrefix::kEveryStretchUnlessSpace;
+  } else if (scheme == "first") {
+    reading.definition.space_prefix = SpacePrefix::kFirstUnlessSpace;
+  } else if (scheme != "never") {
+    refuse("pre_tokenizer", "Metaspace with prepend_scheme \"" + scheme + "\"");
+  }
+  reading.marks_spaces = true;
+  if (json_bool(component, "split", true)) {
+    reading.definition.pre_tokenizer.push_back({kSpaceMark, SplitBehavior::kMergedWithNext});
+  }
+}
+
+void read_pre_tokenizer(const json& component, const std::string& type, Reading& reading) {
+  auto& steps = reading.definition.pre_tokenizer;
+  if (reading.byte_level) refuse("pre_tokenizer", type + " after ByteLevel");
+  if (type == "ByteLevel") {
+    reading.byte_level = true;
+    if (json_bool(component, "add_prefix_space", true)) {
+      if (!steps.empty()) refuse("pre_tokenizer", "ByteLevel with add_prefix_space after a split");
+      reading.definition.space_prefix = SpacePrefix::kEveryStretchUnlessSpace;
+    }
+    if (json_bool(component, "use_regex", true)) steps.push_back({kByteLevelPattern});
+  } else if (type == "Split") {
+    steps.push_back(split_step(component));
+  } else if (type == "Digits") {
+    const bool single = json_bool(component, "individual_digits", false);
+    steps.push_back({R"(\p{N})", single ? SplitBehavior::kIsolated : SplitBehavior::kContiguous});
+  } else if (type == "Metaspace") {
+    if (!steps.empty()) refuse("pre_tokenizer", "Metaspace after a split");
+    read_metaspace(component, reading);
+  } else {
+    refuse("pre_tokenizer", type);
+  }
+}
+
+void read_decoder(const json& component, const std::string& type, Reading& reading) {
+  if (reading.byte_level) {
+    if (type != "ByteLevel") refuse("decoder", type + " of a byte-level tokenizer");
+  } else if (type == "Strip") {
+    const json& start = json_field(component, "start");
+    const json& stop = json_field(component, "stop");
+    if (json_string(component, "content") != " " || start != 1 || stop != 0) {
+      refuse("decoder", "Strip of anything but one leading space");
+    }
+    reading.definition.decode_strips_prefix = true;
+  } else if (type == "Metaspace") {
+    const bool prefixes = json_bool(component, "add_prefix_space", true);
+    reading.definition.decode_strips_prefix =
+        json_string(component, "prepend_scheme", prefixes ? "always" : "never") != "never";
+  } else if (type == "Replace") {
+    if (!is_replacement(component, kSpaceMark, " ")) {
+      refuse("decoder", "Replace of anything but \"▁\" by \" \"");
+    }
+  } else if (type != "ByteFallback" && type != "Fuse") {
+    refuse("decoder", type.empty() ? "without a type" : type);
+  }
+}
+
+}  // namespace
+
+void read_tokenizer_steps(const json& document, TokenizerDefinition& definition) {
+  Reading reading{definition};
+  const auto read = [&](const char* section, const char* list_key, auto reader) {
+    for_each_component(
+        json_field(document, section), list_key,
+        [&](const json& component, const std::string& type) { reader(component, type, reading); });
+  };
+  read("normalizer", "normalizers", read_normalizer);
+  read("pre_tokenizer", "pretokenizers", read_pre_tokenizer);
+  if (json_field(document, "decoder").is_null()) refuse("decoder", "null");
+  read("decoder", "decoders", read_decoder);
+  if (reading.byte_level == reading.marks_spaces) {
+    refuse("tokenizer", reading.byte_level ? "with both ByteLevel and \"▁\""
+                                           : "with neither ByteLevel nor \"▁\" for spaces");
+  }
+  definition.kind = reading.byte_level ? TokenizerKind::kByteLevel : TokenizerKind::kSentencePiece;
+  definition.spaces_in_all_tokens = true;
+}
+
+}  // namespace gumbel
