@@ -78,7 +78,7 @@ void multiply_float_rows(const LinearTask& task, int64_t tile) {
 
 /// LinearKernels::multiply.
 template <WeightType kType>
-void multiply_float(const LinearTask& task, int64_t first, int64_t last) {
+void multiply_float(const LinearTask& task, int /*block*/, int64_t first, int64_t last) {
   int64_t tile = first;
   for (; tile + 4 <= last; tile += 4) multiply_float_rows<kType, 4>(task, tile);
   for (; tile < last; ++tile) multiply_float_rows<kType, 1>(task, tile);

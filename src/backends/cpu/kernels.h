@@ -30,8 +30,8 @@ struct LinearKernels {
   /// types.
   void (*quantize)(const float* x, int64_t columns, int64_t row, int block,
                    const ActivationTraits& traits, std::byte* out);
-  /// Computes the outputs of tiles [first, last) for all rows.
-  void (*multiply)(const LinearTask& task, int64_t first, int64_t last);
+  /// Computes the outputs of tiles [first, last) for all rows; `block` as in quantize.
+  void (*multiply)(const LinearTask& task, int block, int64_t first, int64_t last);
 };
 
 /// Attention of one node over a cache, or the update of it; rows of the batch and heads one by one.

@@ -363,8 +363,8 @@ void multiply_tiles(const LinearTask& task, int64_t first, int64_t last) {
 
 /// LinearKernels::multiply.
 template <WeightType kType>
-void multiply(const LinearTask& task, int64_t first, int64_t last) {
-  switch (block_rows(task.rows)) {
+void multiply(const LinearTask& task, int block, int64_t first, int64_t last) {
+  switch (block) {
     case 1:
       return multiply_tiles<kType, 1>(task, first, last);
     case 2:
