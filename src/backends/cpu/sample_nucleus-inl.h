@@ -100,7 +100,8 @@ HWY_INLINE int64_t draw_nucleus(const Row& row, const Prefix& candidates, const 
     // Two standard deviations of a quantile of 128 points beyond top_p: seldom too short.
     const double p = parameters.top_p;
     const double share = p + 2 * std::sqrt(p * (1 - p) / 128);
-    return {.key = guess_key_of_share(row, s, candidates.key, check.total(), share)};
+    const int32_t key = guess_key_of_share(row, s, candidates.key, check.total(), share);
+    return key > candidates.key ? Prefix{.key = key} : Prefix{};
   };
   Prefix prefix = kept;  // holds every token of `kept` that is in the nucleus
   Prefix guess;          // probably does; so far every token
