@@ -20,13 +20,20 @@ namespace HWY_NAMESPACE {
 
 using CounterTag = hn::ScalableTag<uint64_t>;
 
-/// The keys of all rounds, and what the counters of one draw share.
+/// Philox with all but the first counter word fixed. Of the first two rounds little depends on that
+/// word: with counter (x, position, stream, domain) and 64-bit products,
+///   round 1: x * M0 = p gives words (a, b, hi(p) ^ domain ^ k1, lo(p)), where a and b are
+///            hi(stream * M1) ^ position ^ k0 and lo(stream * M1);
+///   round 2: a * M0 = q is fixed, and the third word times M1 = r gives words
+///            (hi(r) ^ b ^ k0', lo(r), hi(q) ^ lo(p) ^ k1', lo(q)).
 struct PhiloxDraw {
+  uint64_t after1_word2;  // domain ^ k1
+  uint64_t after2_word0;  // b ^ k0'
+  uint64_t after2_word2;  // hi(q) ^ k1'
+  uint64_t after2_word3;  // lo(q)
   std::array<std::array<uint64_t, 2>, kPhiloxRounds> round_keys;
-  uint64_t position;
-  uint64_t stream;
 
-  explicit PhiloxDraw(const NoiseKey& key) : position(key.position), stream(key.stream) {
+  PhiloxDraw(const NoiseKey& key, uint32_t domain) {
     uint32_t k0 = static_cast<uint32_t>(key.seed);
     uint32_t k1 = static_cast<uint32_t>(key.seed >> 32);
     for (auto& round : round_keys) {
@@ -34,6 +41,13 @@ struct PhiloxDraw {
       k0 += kPhiloxWeyl0;
       k1 += kPhiloxWeyl1;
     }
+    const uint64_t p1 = uint64_t{kPhiloxMultiplier1} * key.stream;
+    const uint32_t a = static_cast<uint32_t>((p1 >> 32) ^ key.position ^ round_keys[0][0]);
+    const uint64_t q = uint64_t{kPhiloxMultiplier0} * a;
+    after1_word2 = domain ^ round_keys[0][1];
+    after2_word0 = static_cast<uint32_t>(p1) ^ round_keys[1][0];
+    after2_word2 = (q >> 32) ^ round_keys[1][1];
+    after2_word3 = q;
   }
 };
 
@@ -49,22 +63,26 @@ HWY_INLINE V multiply_low_words(V a, V b) {
 #endif
 }
 
-/// philox4x32 of kBlocks vectors of counters (first words in `first`), interleaved to hide
-/// latencies. Words are the low halves of 64-bit lanes; the high halves hold leftovers, which the
-/// products ignore, so nothing is masked. words[i][b] is word i of the blocks in vector b.
+/// philox4x32 of kBlocks vectors of first counter words, interleaved to hide latencies. Words are
+/// the low halves of 64-bit lanes; the high halves hold leftovers, which the products ignore, so
+/// nothing is masked. words[i][b] is word i of the blocks in vector b.
 template <size_t kBlocks, class V>
-HWY_INLINE void philox_blocks(const PhiloxDraw& draw, const V (&first)[kBlocks], uint32_t domain,
+HWY_INLINE void philox_blocks(const PhiloxDraw& draw, const V (&first)[kBlocks],
                               V (&words)[4][kBlocks]) {
   const CounterTag d;
   const V multiplier0 = hn::Set(d, uint64_t{kPhiloxMultiplier0});
   const V multiplier1 = hn::Set(d, uint64_t{kPhiloxMultiplier1});
   for (size_t b = 0; b < kBlocks; ++b) {
-    words[0][b] = first[b];
-    words[1][b] = hn::Set(d, draw.position);
-    words[2][b] = hn::Set(d, draw.stream);
-    words[3][b] = hn::Set(d, uint64_t{domain});
+    const V p = multiply_low_words(first[b], multiplier0);
+    const V word2 = hn::Xor(hn::ShiftRight<32>(p), hn::Set(d, draw.after1_word2));
+    const V r = multiply_low_words(word2, multiplier1);
+    words[0][b] = hn::Xor(hn::ShiftRight<32>(r), hn::Set(d, draw.after2_word0));
+    words[1][b] = r;
+    words[2][b] = hn::Xor(p, hn::Set(d, draw.after2_word2));
+    words[3][b] = hn::Set(d, draw.after2_word3);
   }
-  for (int round = 0; round < kPhiloxRounds; ++round) {
+  HWY_UNROLL(8)
+  for (int round = 2; round < kPhiloxRounds; ++round) {
     const V k0 = hn::Set(d, draw.round_keys[round][0]);
     const V k1 = hn::Set(d, draw.round_keys[round][1]);
     for (size_t b = 0; b < kBlocks; ++b) {
@@ -96,7 +114,7 @@ HWY_INLINE void draw_top_bytes(const PhiloxDraw& draw, size_t chunk, uint8_t* by
     using V = hn::VFromD<CounterTag>;
     const V first[2] = {hn::Iota(d, begin), hn::Iota(d, begin + lanes)};
     V words[4][2];
-    philox_blocks<2>(draw, first, kDomainTop, words);
+    philox_blocks<2>(draw, first, words);
     for (size_t b = 0; b < 2; ++b)
       hn::StoreInterleaved2(join_words(words[0][b], words[1][b]),
                             join_words(words[2][b], words[3][b]), d, out + 2 * (block + b * lanes));
@@ -134,7 +152,7 @@ HWY_INLINE void draw_low_words(const PhiloxDraw& draw, const uint64_t* tokens, u
     const V token[2] = {hn::Load(d, tokens + i), hn::Load(d, tokens + i + hn::Lanes(d))};
     const V first[2] = {hn::ShiftRight<2>(token[0]), hn::ShiftRight<2>(token[1])};
     V words[4][2];
-    philox_blocks<2>(draw, first, kDomainLow, words);
+    philox_blocks<2>(draw, first, words);
     for (size_t b = 0; b < 2; ++b) {
       const auto odd = hn::Eq(hn::And(token[b], one), one);
       const auto upper = hn::Eq(hn::And(token[b], two), two);
@@ -155,9 +173,11 @@ struct Winner {
 /// Tokens that may win, waiting for their low bits, and the winner so far.
 class Contest {
  public:
-  explicit Contest(const NoiseKey& key) : key_(key), draw_(key) {}
+  explicit Contest(const NoiseKey& key)
+      : key_(key), top_(key, kDomainTop), low_bits_(key, kDomainLow) {}
 
-  const PhiloxDraw& philox() const { return draw_; }
+  /// Of the top bytes.
+  const PhiloxDraw& top() const { return top_; }
   const Winner& winner() const { return winner_; }
 
   /// The noise that a token of surprisal z needs in order to win or to tie. No less than -5.1 - 100
@@ -175,7 +195,7 @@ class Contest {
   void settle() {
     if (waiting_ == 0) return;
     std::fill(tokens_ + waiting_, tokens_ + kBatch, 0);
-    draw_low_words(draw_, tokens_, low_);
+    draw_low_words(low_bits_, tokens_, low_);
     for (size_t i = 0; i < waiting_; ++i) {
       const uint32_t word = (uint32_t{tops_[i]} << 24) | (static_cast<uint32_t>(low_[i]) >> 8);
       if (noise_bound(word) < needed(surprisals_[i])) continue;
@@ -190,7 +210,8 @@ class Contest {
 
  private:
   NoiseKey key_;
-  PhiloxDraw draw_;
+  PhiloxDraw top_;
+  PhiloxDraw low_bits_;
   Winner winner_;
   size_t waiting_ = 0;
   HWY_ALIGN uint64_t tokens_[kBatch];
@@ -216,15 +237,15 @@ HWY_INLINE void find_chunk_surprisals(const Row& row, const SurprisalScale& s) {
 }
 
 /// Enters the tokens of chunk c that may win.
-HWY_INLINE void enter_chunk(const Row& row, size_t c, const Prefix& prefix, const SurprisalScale& s,
-                            Contest& contest) {
+HWY_NOINLINE void enter_chunk(const Row& row, size_t c, const Prefix& prefix,
+                              const SurprisalScale& s, Contest& contest) {
   const int64_t needed = contest.needed(row.scratch->surprisals[c]);
   if (!prefix.reaches(row.scratch->best_keys[c]) || kNoiseBoundOfByte[0] < needed) return;
   const uint8_t threshold = largest_byte_reaching(needed);
 
   HWY_ALIGN uint8_t bytes[kChunk];
   uint64_t passed[kChunk / 64];
-  draw_top_bytes(contest.philox(), c, bytes);
+  draw_top_bytes(contest.top(), c, bytes);
   find_at_most(bytes, threshold, passed);
   const float* chunk = row.chunk(c);
   for (size_t word = 0; word < kChunk / 64; ++word) {
@@ -241,8 +262,8 @@ HWY_INLINE void enter_chunk(const Row& row, size_t c, const Prefix& prefix, cons
 
 /// The winner among the tokens of `prefix`, which holds at least the best one.
 /// find_chunk_surprisals() comes before.
-HWY_INLINE Winner draw_among(const Row& row, const Prefix& prefix, const SurprisalScale& s,
-                             const NoiseKey& key) {
+HWY_NOINLINE Winner draw_among(const Row& row, const Prefix& prefix, const SurprisalScale& s,
+                               const NoiseKey& key) {
   Contest contest(key);
   // The best token's chunk first: its score rules out most of the others.
   enter_chunk(row, row.best_chunk, prefix, s, contest);

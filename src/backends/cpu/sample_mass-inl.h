@@ -33,30 +33,31 @@ HWY_INLINE V surprisal_lanes(V logits, const SurprisalScale& s) {
 
 /// A sum of approximate masses A and the exact sum E of n tokens (mass_q40 without its 2^40) differ
 /// by |A - E| <= kMassError * A + n * 2^-40. Per token, relative to its mass:
-///   7.5e-5  the cubic below,
-///   3.0e-7  its rounding, and the exponent cut at 2^-23,
+///   7.5e-5  the cubic below, 3.0e-7 its rounding,
+///   0.5e-7  the fraction of the surprisal, which the exact mass cuts off,
 ///   1.2e-7  the exact mass's own polynomial (its cut at 2^-40 is the other term);
 /// and summing up to 256 in float adds 256 * 2^-24 = 1.53e-5. Chunks are summed in double.
+/// A row that holds +infinity has no finite sum here: A is NaN, and no comparison with it is true.
 inline constexpr double kMassError = 1.2e-4;
 
-/// 2^-z of every lane, z a surprisal with 24 fraction bits.
+/// 2^-y of every lane, y = (best - logit) * scale, the surprisal in units of log2, at most 100.
 ///
-/// The bits of a float read as an integer are (exponent : mantissa), so 127 * 2^23 - z / 2 is
-/// 2^e * (1 + f) with -z = e + f in units of 2^24. The cubic, minimax for 2^f on [0, 1] in m = 1 +
-/// f with relative error 7.5e-5, replaces (1 + f). z <= 100 * 2^24 keeps the exponent normal.
+/// y = n + f with n the nearest integer: adding 1.5 * 2^23 leaves no fraction bits and n in the low
+/// bits. The cubic is minimax for 2^-f on [-1/2, 1/2], relative error 7.5e-5; n is taken off its
+/// exponent, which stays normal.
 template <class V>
-HWY_INLINE V approximate_mass(V z) {
+HWY_INLINE V approximate_mass(V logits, V best, V scale) {
   const FloatTag d;
   const IntTag di;
-  const auto linear =
-      hn::Sub(hn::Set(di, 127 << 23), hn::ConvertTo(di, hn::Mul(z, hn::Set(d, 0.5f))));
-  const auto mantissa = hn::And(linear, hn::Set(di, 0x007FFFFF));
-  const V m = hn::BitCast(d, hn::Or(mantissa, hn::Set(di, 127 << 23)));
-  const V power = hn::BitCast(d, hn::Xor(linear, mantissa));
-  V sum = hn::MulAdd(hn::Set(d, 0.07802452f), m, hn::Set(d, -0.008006413f));
-  sum = hn::MulAdd(sum, m, hn::Set(d, 0.4777728f));
-  sum = hn::MulAdd(sum, m, hn::Set(d, 0.4521343f));
-  return hn::Mul(sum, power);
+  const V magic = hn::Set(d, 12582912.0f);
+  const V y = hn::Min(hn::Mul(hn::Sub(best, logits), scale), hn::Set(d, 100.0f));
+  const V shifted = hn::Add(y, magic);
+  const V f = hn::Sub(y, hn::Sub(shifted, magic));
+  V sum = hn::MulAdd(hn::Set(d, -0.05517167f), f, hn::Set(d, 0.24261112f));
+  sum = hn::MulAdd(sum, f, hn::Set(d, -0.69326099f));
+  sum = hn::MulAdd(sum, f, hn::Set(d, 0.99992807f));
+  const auto exponent = hn::ShiftLeft<23>(hn::BitCast(di, shifted));
+  return hn::BitCast(d, hn::Sub(hn::BitCast(di, sum), exponent));
 }
 
 /// Approximate masses of the tokens with keys above two bounds, in units of the best token's.
@@ -65,13 +66,14 @@ struct MassSums {
   double inner = 0;
 };
 
-/// Sums the masses of keys above `outer` and above `inner` >= outer. `chunk_masses`, if not null,
-/// gets the outer sum of every chunk.
-HWY_INLINE MassSums approximate_mass_above(const Row& row, const SurprisalScale& s, int32_t outer,
-                                           int32_t inner, float* chunk_masses) {
+/// approximate_mass_above(), where `outer` keeps every token: kWhole. Banned ones count as 2^-100.
+template <bool kWhole>
+HWY_NOINLINE MassSums sum_approximate_masses(const Row& row, const SurprisalScale& s, int32_t outer,
+                                             int32_t inner, float* chunk_masses) {
   const FloatTag d;
   const IntTag di;
-  const size_t lanes = hn::Lanes(d);
+  const auto best = hn::Set(d, logit_of_key(s.best_key));
+  const auto scale = hn::Set(d, s.scale * 0x1p-24f);
   const KeyAbove above_outer(outer), above_inner(inner);
   const auto outer_flip = hn::Set(di, above_outer.flip);
   const auto outer_below = hn::Set(di, above_outer.below);
@@ -84,27 +86,40 @@ HWY_INLINE MassSums approximate_mass_above(const Row& row, const SurprisalScale&
       const float* chunk = row.chunk(c);
       auto outer_lanes = hn::Zero(d);
       auto inner_lanes = hn::Zero(d);
-      for (size_t i = 0; i < kChunk; i += lanes) {
+      HWY_UNROLL(4)
+      for (size_t i = 0; i < kChunk; i += hn::Lanes(d)) {
         const auto logits = hn::LoadU(d, chunk + i);
         const auto bits = hn::BitCast(di, logits);
-        const auto mass = approximate_mass(surprisal_lanes(logits, s));
-        const auto in_outer = hn::Gt(hn::Xor(bits, outer_flip), outer_below);
+        const auto mass = approximate_mass(logits, best, scale);
         const auto in_inner = hn::Gt(hn::Xor(bits, inner_flip), inner_below);
-        outer_lanes = hn::Add(outer_lanes, hn::IfThenElseZero(hn::RebindMask(d, in_outer), mass));
         inner_lanes = hn::Add(inner_lanes, hn::IfThenElseZero(hn::RebindMask(d, in_inner), mass));
+        if constexpr (kWhole) {
+          outer_lanes = hn::Add(outer_lanes, mass);
+        } else {
+          const auto in_outer = hn::Gt(hn::Xor(bits, outer_flip), outer_below);
+          outer_lanes = hn::Add(outer_lanes, hn::IfThenElseZero(hn::RebindMask(d, in_outer), mass));
+        }
       }
       outer_sum = hn::GetLane(hn::SumOfLanes(d, outer_lanes));
-      sums.outer += outer_sum;
-      sums.inner += hn::GetLane(hn::SumOfLanes(d, inner_lanes));
+      sums.outer += static_cast<double>(outer_sum);
+      sums.inner += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, inner_lanes)));
     }
     if (chunk_masses != nullptr) chunk_masses[c] = outer_sum;
   }
   return sums;
 }
 
+/// Sums the masses of keys above `outer` and above `inner` >= outer. `chunk_masses`, if not null,
+/// gets the outer sum of every chunk.
+HWY_INLINE MassSums approximate_mass_above(const Row& row, const SurprisalScale& s, int32_t outer,
+                                           int32_t inner, float* chunk_masses) {
+  return outer == kBannedKey ? sum_approximate_masses<true>(row, s, outer, inner, chunk_masses)
+                             : sum_approximate_masses<false>(row, s, outer, inner, chunk_masses);
+}
+
 /// The exact mass of the tokens with keys above `key`, 40 fraction bits: mass_q40 of every lane. A
 /// vector of 32-bit surprisals is taken as two of 64-bit lanes, even and odd.
-HWY_INLINE uint64_t exact_mass_above(const Row& row, const SurprisalScale& s, int32_t key) {
+HWY_NOINLINE uint64_t exact_mass_above(const Row& row, const SurprisalScale& s, int32_t key) {
   uint64_t total = 0;
 #if HWY_TARGET == HWY_SCALAR
   for (size_t c = 0; c < row.chunks; ++c) {
@@ -156,8 +171,8 @@ HWY_INLINE uint64_t exact_mass_above(const Row& row, const SurprisalScale& s, in
 ///
 /// kPoints tokens are picked at even steps of the cumulative mass, so each in proportion to its
 /// mass; the share-quantile of their keys estimates the ranking's. Only a guess: its caller checks.
-HWY_INLINE int32_t guess_key_of_share(const Row& row, const SurprisalScale& s, int32_t outer,
-                                      double total, double share) {
+HWY_NOINLINE int32_t guess_key_of_share(const Row& row, const SurprisalScale& s, int32_t outer,
+                                        double total, double share) {
   constexpr size_t kPoints = 128;
   constexpr size_t kGroup = 16;
   const FloatTag d;
@@ -177,7 +192,8 @@ HWY_INLINE int32_t guess_key_of_share(const Row& row, const SurprisalScale& s, i
         const auto logits = hn::LoadU(d, chunk + i);
         const auto kept = hn::Gt(hn::Xor(hn::BitCast(di, logits), hn::Set(di, above.flip)),
                                  hn::Set(di, above.below));
-        const auto mass = approximate_mass(surprisal_lanes(logits, s));
+        const auto mass = approximate_mass(logits, hn::Set(d, logit_of_key(s.best_key)),
+                                           hn::Set(d, s.scale * 0x1p-24f));
         hn::StoreU(hn::IfThenElseZero(hn::RebindMask(d, kept), mass), d, masses + i);
       }
       size_t i = 0;

@@ -93,14 +93,15 @@ inline constexpr float kGuessBelow = 0.5f;
 
 /// The winner among the tokens of `kept` (what top_k and min_p leave) that lie in the nucleus of
 /// `candidates` (what top_k leaves).
-HWY_INLINE int64_t draw_nucleus(const Row& row, const Prefix& candidates, const Prefix& kept,
-                                const SurprisalScale& s, const SamplingParameters& parameters) {
+HWY_NOINLINE int64_t draw_nucleus(const Row& row, const Prefix& candidates, const Prefix& kept,
+                                  const SurprisalScale& s, const SamplingParameters& parameters) {
   NucleusCheck check(row, s, candidates, parameters.top_p);
   const auto guess_nucleus = [&]() -> Prefix {
     // Two standard deviations of a quantile of 128 points beyond top_p: seldom too short.
     const double p = parameters.top_p;
     const double share = p + 2 * std::sqrt(p * (1 - p) / 128);
-    return {.key = guess_key_of_share(row, s, candidates.key, check.total(), share)};
+    const int32_t key = guess_key_of_share(row, s, candidates.key, check.total(), share);
+    return key > candidates.key ? Prefix{.key = key} : Prefix{};
   };
   Prefix prefix = kept;  // holds every token of `kept` that is in the nucleus
   Prefix guess;          // probably does; so far every token

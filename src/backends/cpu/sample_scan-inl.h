@@ -62,10 +62,9 @@ HWY_INLINE V keys_of_bits(V bits) {
 /// integers, the largest is the largest non-negative float if there is one (or a NaN); read as
 /// unsigned, the least is the best of negative floats if there is no other, and the largest is
 /// above 0xFF800000 only if a NaN with a sign is there.
-HWY_INLINE Row scan(std::span<const float> logits, SampleScratch& scratch) {
+HWY_NOINLINE Row scan(std::span<const float> logits, SampleScratch& scratch) {
   const IntTag d;
   const WordTag du;
-  const size_t lanes = hn::Lanes(d);
   Row row{.logits = logits.data(),
           .vocab = static_cast<int64_t>(logits.size()),
           .chunks = (logits.size() + kChunk - 1) / kChunk,
@@ -83,7 +82,8 @@ HWY_INLINE Row scan(std::span<const float> logits, SampleScratch& scratch) {
     const auto* bits = reinterpret_cast<const int32_t*>(row.chunk(c));
     auto largest = hn::Set(d, static_cast<int32_t>(0x80000000u));
     auto least_unsigned = hn::Set(du, 0xFFFFFFFFu);
-    for (size_t i = 0; i < kChunk; i += lanes) {
+    HWY_UNROLL(8)
+    for (size_t i = 0; i < kChunk; i += hn::Lanes(d)) {
       const auto v = hn::LoadU(d, bits + i);
       largest = hn::Max(largest, v);
       least_unsigned = hn::Min(least_unsigned, hn::BitCast(du, v));
@@ -125,6 +125,7 @@ HWY_INLINE int64_t count_above_in_chunk(const float* chunk, int32_t key) {
   const auto below = hn::Set(d, above.below);
   const auto* bits = reinterpret_cast<const int32_t*>(chunk);
   auto minus_count = hn::Zero(d);
+  HWY_UNROLL(4)
   for (size_t i = 0; i < kChunk; i += hn::Lanes(d)) {
     const auto flipped = hn::Xor(hn::LoadU(d, bits + i), flip);
     minus_count = hn::Add(minus_count, hn::VecFromMask(d, hn::Gt(flipped, below)));
@@ -138,7 +139,7 @@ HWY_INLINE int64_t count_equal_in_chunk(const float* chunk, int32_t key) {
 }
 
 /// How many tokens with id below `end` have exactly this key.
-HWY_INLINE int64_t count_equal(const Row& row, int32_t key, int64_t end) {
+HWY_NOINLINE int64_t count_equal(const Row& row, int32_t key, int64_t end) {
   int64_t count = 0;
   const size_t whole_chunks = static_cast<size_t>(end) / kChunk;
   for (size_t c = 0; c < whole_chunks; ++c)

@@ -25,8 +25,8 @@ HWY_INLINE int64_t count_at_least(const int32_t* keys, size_t count, int32_t key
 
 /// The k-th largest of `count` keys, padded as above, 1 <= k <= count, which lies in [low, high]:
 /// the largest key that k of them reach, by bisection.
-HWY_INLINE int32_t kth_largest(const int32_t* keys, size_t count, int64_t k, int32_t low,
-                               int32_t high) {
+HWY_NOINLINE int32_t kth_largest(const int32_t* keys, size_t count, int64_t k, int32_t low,
+                                 int32_t high) {
   int64_t reached = low;  // by at least k keys
   int64_t missed = int64_t{high} + 1;
   while (missed - reached > 1) {
@@ -79,34 +79,37 @@ HWY_INLINE KeyRange guess_range_of_kth(const Row& row, int64_t k) {
 
 /// Copies the keys in `range` to scratch.keys, padded, and returns how many; `above` counts the
 /// keys beyond it.
-HWY_INLINE size_t gather_keys(const Row& row, KeyRange range, int64_t& above) {
+HWY_NOINLINE size_t gather_keys(const Row& row, KeyRange range, int64_t& above) {
   const IntTag d;
-  const size_t lanes = hn::Lanes(d);
-  const auto low = hn::Set(d, range.low - 1);
-  const auto high = hn::Set(d, range.high);
+  const KeyAbove above_low(range.low - 1), above_high(range.high);
+  const auto low_flip = hn::Set(d, above_low.flip);
+  const auto low_below = hn::Set(d, above_low.below);
+  const auto high_flip = hn::Set(d, above_high.flip);
+  const auto high_below = hn::Set(d, above_high.below);
   int32_t* keys = row.scratch->keys;
   size_t count = 0;
-  above = 0;
+  auto minus_beyond = hn::Zero(d);
   for (size_t c = 0; c < row.chunks; ++c) {
     if (row.scratch->best_keys[c] < range.low) continue;
     const auto* bits = reinterpret_cast<const int32_t*>(row.chunk(c));
-    for (size_t i = 0; i < kChunk; i += lanes) {
-      const auto key = keys_of_bits(hn::LoadU(d, bits + i));
-      const auto beyond = hn::Gt(key, high);
-      const auto inside = hn::AndNot(beyond, hn::Gt(key, low));
-      above += static_cast<int64_t>(hn::CountTrue(d, beyond));
+    for (size_t i = 0; i < kChunk; i += hn::Lanes(d)) {
+      const auto v = hn::LoadU(d, bits + i);
+      const auto beyond = hn::Gt(hn::Xor(v, high_flip), high_below);
+      const auto inside = hn::AndNot(beyond, hn::Gt(hn::Xor(v, low_flip), low_below));
+      minus_beyond = hn::Add(minus_beyond, hn::VecFromMask(d, beyond));
       if (hn::AllFalse(d, inside)) continue;
       // Writes a whole vector: scratch.keys has room for a chunk more than the row.
-      hn::StoreU(hn::Compress(key, inside), d, keys + count);
+      hn::StoreU(hn::Compress(keys_of_bits(v), inside), d, keys + count);
       count += hn::CountTrue(d, inside);
     }
   }
+  above = -int64_t{hn::GetLane(hn::SumOfLanes(d, minus_beyond))};
   pad_to_vector(keys, count);
   return count;
 }
 
 /// The prefix of the k best tokens, k >= 1; every token where no more than k are not banned.
-HWY_INLINE Prefix select_top_k(const Row& row, int64_t k) {
+HWY_NOINLINE Prefix select_top_k(const Row& row, int64_t k) {
   if (k >= row.vocab) return {};
   const int32_t* keys = row.scratch->keys;
   KeyRange range = guess_range_of_kth(row, k);
