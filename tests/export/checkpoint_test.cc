@@ -98,7 +98,7 @@ TEST(GgufCheckpoint, EveryTensorHasItsHuggingFaceName) {
   };
   const TemporaryFolder folder;
   ModelConfig config;
-  config.head_dim = 1;
+  config.head_dim = 2;
   for (const std::string architecture : {"llama", "qwen3", "gemma3"}) {
     SCOPED_TRACE(architecture);
     auto names = common;
@@ -107,7 +107,10 @@ TEST(GgufCheckpoint, EveryTensorHasItsHuggingFaceName) {
     names.insert(names.end(), own.begin(), own.end());
     GgufWriter writer;
     float number = 0;
-    for (const auto& [gguf, _] : names) writer.add_f32_tensor(gguf, {1}, {++number});
+    for (const auto& [gguf, _] : names) {
+      ++number;
+      writer.add_f32_tensor(gguf, {1, 2}, {number, number});
+    }
     writer.add_f32_tensor("rope_freqs.weight", {1}, {1});
     config.architecture = architecture;
     const auto file = std::make_shared<const GgufFile>(folder.write("m.gguf", writer.bytes()));
@@ -116,7 +119,7 @@ TEST(GgufCheckpoint, EveryTensorHasItsHuggingFaceName) {
     for (const auto& [_, hugging_face] : names) {
       WeightRows row;
       ASSERT_TRUE(checkpoint->has(hugging_face)) << hugging_face;
-      checkpoint->tensor(hugging_face, {1}).read_rows(0, 1, row);
+      checkpoint->tensor(hugging_face, {2, 1}).read_rows(0, 1, row);
       EXPECT_EQ(row.floats[0], ++number) << hugging_face;
     }
   }

@@ -174,6 +174,11 @@ TEST(GgufHostile, ControlCharactersOfNamesAreEscaped) {
                [&] { GgufFile file(folder.write("names.gguf", writer.bytes())); });
 }
 
+GgufWriter whole_model() {
+  return test::tiny_llama_with_tokenizer(
+      {"<|begin|>", "<|endoftext|>", "a", "b", "ab", "<|im_end|>"});
+}
+
 /// Opens the file and reads every weight of it.
 void read_all(const std::filesystem::path& path) {
   const ImportedModel model = import_model(path.string());
@@ -182,7 +187,7 @@ void read_all(const std::filesystem::path& path) {
 
 TEST(GgufHostile, EveryTruncationIsRefused) {
   const TemporaryFolder folder;
-  const std::string whole = test::tiny_llama().bytes();
+  const std::string whole = whole_model().bytes();
   const auto path = folder.write("whole.gguf", whole);
   read_all(path);
   for (size_t length = 0; length < whole.size(); ++length) {
@@ -193,8 +198,8 @@ TEST(GgufHostile, EveryTruncationIsRefused) {
 
 TEST(GgufHostile, EveryFlippedByteOfTheHeaderIsReadOrRefused) {
   const TemporaryFolder folder;
-  const std::string whole = test::tiny_llama().bytes();
-  const size_t header_end = test::tiny_llama().header_bytes();
+  const std::string whole = whole_model().bytes();
+  const size_t header_end = whole_model().header_bytes();
   int refused = 0;
   for (size_t i = 0; i < header_end; ++i)
     for (const int flip : {0x01, 0x80, 0xFF}) {

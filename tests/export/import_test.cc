@@ -51,28 +51,12 @@ TEST(Import, GgufFilesByContentNotByName) {
   test::read_tiny_weights(model);
 }
 
-/// tiny_llama with a byte-level tokenizer of its 8 tokens.
-GgufWriter with_tokenizer(const std::vector<std::string>& tokens) {
-  GgufWriter writer = test::tiny_llama();
-  writer.add_string("tokenizer.ggml.model", "gpt2");
-  writer.add_string("tokenizer.ggml.pre", "gpt-2");
-  writer.add_strings("tokenizer.ggml.tokens", tokens);
-  std::vector<int32_t> types;
-  for (const std::string& token : tokens) types.push_back(token.starts_with("<|") ? 3 : 1);
-  writer.add_i32s("tokenizer.ggml.token_type", types);
-  writer.add_strings("tokenizer.ggml.merges", {"a b"});
-  writer.add_u32("tokenizer.ggml.bos_token_id", 0);
-  writer.add_u32("tokenizer.ggml.eos_token_id", 1);
-  writer.add_string("tokenizer.chat_template", "{{ x }}");
-  return writer;
-}
-
 TEST(Import, TokenizerAndTemplateOfAGguf) {
   const TemporaryFolder folder;
   const std::vector<std::string> tokens = {"<|begin|>", "<|endoftext|>", "a", "b",
                                            "ab",        "<|im_end|>",    "c"};
-  const ImportedModel model =
-      import_model(folder.write("m.gguf", with_tokenizer(tokens).bytes()).string());
+  const ImportedModel model = import_model(
+      folder.write("m.gguf", test::tiny_llama_with_tokenizer(tokens).bytes()).string());
   ASSERT_TRUE(model.tokenizer.has_value());
   EXPECT_EQ(model.tokenizer->tokens, tokens);
   EXPECT_EQ(model.tokenizer->merges.size(), 1u);
@@ -88,7 +72,8 @@ TEST(Import, TokenizersThatDoNotFitAreRefused) {
     expect_error(ErrorCode::kCorruptFile, part, [&] { import_model(path.string()); });
   };
   refuses("a tokenizer of at most 8 tokens, got 9",
-          with_tokenizer({"<|begin|>", "<|endoftext|>", "a", "b", "ab", "c", "d", "e", "f"}));
+          test::tiny_llama_with_tokenizer(
+              {"<|begin|>", "<|endoftext|>", "a", "b", "ab", "c", "d", "e", "f"}));
   GgufWriter wrong_type = test::tiny_llama();
   wrong_type.add_string("tokenizer.ggml.model", "gpt2");
   wrong_type.add_string("tokenizer.ggml.tokens", "abc");
@@ -97,6 +82,12 @@ TEST(Import, TokenizersThatDoNotFitAreRefused) {
   wrong_class.add_string("tokenizer.ggml.model", "gpt2");
   wrong_class.add_i32s("tokenizer.ggml.token_type", {7});
   refuses("token_type: expected types of 0 to 6, got 7", wrong_class);
+  // A message of the tokenizer's own gets the file's name and stays on one line.
+  GgufWriter wrong_merge = test::tiny_llama();
+  wrong_merge.add_string("tokenizer.ggml.model", "gpt2");
+  wrong_merge.add_strings("tokenizer.ggml.tokens", {"a"});
+  wrong_merge.add_strings("tokenizer.ggml.merges", {"a\nb"});
+  refuses("m.gguf: tokenizer.ggml.merges", wrong_merge);
 }
 
 TEST(Import, SyntheticWeights) {

@@ -137,15 +137,18 @@ TEST(Quantize, RepresentableWeightsAreKeptExactly) {
       EXPECT_EQ(dequantize(quantize(float_rows(values, 32), WeightType::kQ8_0)), values)
           << scale << " " << lowest;
     }
-    if (scale < 0) continue;
-    for (int levels : {1, 2, 3, 7, 15}) {
+    // Codes 0..15 above a minimum, and q4_0's own groups, whose code -8 stands on either side.
+    for (const float minimum : {5 * scale, 8 * scale, -3 * scale, 0.0f}) {
       std::vector<float> values(32);
-      const float minimum = 5 * scale;
       for (int k = 0; k < 32; ++k)
-        values[static_cast<size_t>(k)] = scale * static_cast<float>(k % (levels + 1)) - minimum;
+        values[static_cast<size_t>(k)] = std::abs(scale) * static_cast<float>(k * 7 % 16) - minimum;
       EXPECT_EQ(dequantize(quantize(float_rows(values, 32), WeightType::kQ4_1)), values)
-          << scale << " " << levels;
+          << scale << " " << minimum;
     }
+    std::vector<float> values(32);
+    for (int k = 0; k < 32; ++k)
+      values[static_cast<size_t>(k)] = scale * static_cast<float>(k % 11 - 8);
+    EXPECT_EQ(dequantize(quantize(float_rows(values, 32), WeightType::kQ4_1)), values) << scale;
   }
 }
 

@@ -27,6 +27,7 @@ TEST(StrictJson, ParsesAndRefuses) {
   // Escapes are resolved before keys are compared.
   refuses("f.json: key 'a' stands twice", R"({"a":1,"\u0061":1})");
   refuses("nested deeper than 64", std::string(65, '[') + std::string(65, ']'));
+  EXPECT_EQ(parse_strict_json(std::string(64, '[') + "1" + std::string(64, ']'), "f").size(), 1u);
 }
 
 TEST(StrictJson, FilesAreBounded) {

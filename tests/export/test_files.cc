@@ -32,6 +32,8 @@ TemporaryFolder::~TemporaryFolder() {
 std::filesystem::path TemporaryFolder::write(const std::string& name,
                                              std::string_view contents) const {
   const std::filesystem::path path = path_ / name;
+  // A new file, as some file systems flush one that is truncated and written again.
+  std::filesystem::remove(path);
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file.write(contents.data(), static_cast<std::streamsize>(contents.size()));
   file.close();

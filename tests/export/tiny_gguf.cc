@@ -40,6 +40,21 @@ GgufWriter tiny_llama() {
   return writer;
 }
 
+GgufWriter tiny_llama_with_tokenizer(const std::vector<std::string>& tokens) {
+  GgufWriter writer = tiny_llama();
+  writer.add_string("tokenizer.ggml.model", "gpt2");
+  writer.add_string("tokenizer.ggml.pre", "gpt-2");
+  writer.add_strings("tokenizer.ggml.tokens", tokens);
+  std::vector<int32_t> types;
+  for (const std::string& token : tokens) types.push_back(token.starts_with("<|") ? 3 : 1);
+  writer.add_i32s("tokenizer.ggml.token_type", types);
+  writer.add_strings("tokenizer.ggml.merges", {"a b"});
+  writer.add_u32("tokenizer.ggml.bos_token_id", 0);
+  writer.add_u32("tokenizer.ggml.eos_token_id", 1);
+  writer.add_string("tokenizer.chat_template", "{{ x }}");
+  return writer;
+}
+
 void read_tiny_weights(const ImportedModel& model) {
   const ModelConfig& c = model.config;
   WeightRows rows;
