@@ -46,16 +46,6 @@ HWY_INLINE size_t round_up_to_vector(size_t count) {
   return (count + lanes - 1) / lanes * lanes;
 }
 
-/// rank_key of every lane: the magnitude, negated where the sign is set. (0x80000000 + m) becomes
-/// 0x80000000 - (0x80000000 + m) = -m.
-template <class V>
-HWY_INLINE V keys_of_bits(V bits) {
-  const IntTag d;
-  const V sign_bit = hn::Set(d, static_cast<int32_t>(0x80000000u));
-  const V key = hn::IfThenElse(hn::Lt(bits, hn::Zero(d)), hn::Sub(sign_bit, bits), bits);
-  return hn::Min(key, hn::Set(d, kLargestKey));
-}
-
 /// Scans the row and fills scratch.best_keys. The row holds at least one logit.
 ///
 /// Three running extremes of the raw bits say everything about a set of floats: read as signed
