@@ -228,8 +228,9 @@ class Contest {
       keys_[waiting] = token_key;
       surprisals_[waiting] = z;
       tops_[waiting] = entry.top;
-      waiting += static_cast<size_t>(prefix_.keeps(token_key, entry.token) &
-                                     (kNoiseBoundOfByte[entry.top] >= noise_needed(z)));
+      const bool kept = prefix_.keeps(token_key, entry.token);
+      const bool may_win = kNoiseBoundOfByte[entry.top] >= noise_needed(z);
+      waiting += static_cast<size_t>(kept) & static_cast<size_t>(may_win);
       if (waiting == kBatch) waiting = score(waiting);
     }
     score(waiting);

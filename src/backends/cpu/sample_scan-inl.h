@@ -52,7 +52,7 @@ HWY_INLINE size_t round_up_to_vector(size_t count) {
 /// integers, the largest is the largest non-negative float if there is one (or a NaN); read as
 /// unsigned, the least is the best of negative floats if there is no other, and the largest is
 /// above 0xFF800000 only if a NaN with a sign is there.
-HWY_NOINLINE Row scan(std::span<const float> logits, SampleScratch& scratch) {
+inline HWY_NOINLINE Row scan(std::span<const float> logits, SampleScratch& scratch) {
   const IntTag d;
   const WordTag du;
   Row row{.logits = logits.data(),
@@ -129,7 +129,7 @@ HWY_INLINE int64_t count_equal_in_chunk(const float* chunk, int32_t key) {
 }
 
 /// How many tokens with id below `end` have exactly this key.
-HWY_NOINLINE int64_t count_equal(const Row& row, int32_t key, int64_t end) {
+inline HWY_NOINLINE int64_t count_equal(const Row& row, int32_t key, int64_t end) {
   int64_t count = 0;
   const size_t whole_chunks = static_cast<size_t>(end) / kChunk;
   for (size_t c = 0; c < whole_chunks; ++c)

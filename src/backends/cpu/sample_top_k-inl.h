@@ -28,8 +28,8 @@ HWY_INLINE int64_t count_at_least(const int32_t* keys, size_t count, int32_t key
 
 /// The k-th largest of `count` keys, padded as above, 1 <= k <= count, which lies in [low, high]:
 /// the largest key that k of them reach, by bisection.
-HWY_NOINLINE int32_t kth_largest(const int32_t* keys, size_t count, int64_t k, int32_t low,
-                                 int32_t high) {
+inline HWY_NOINLINE int32_t kth_largest(const int32_t* keys, size_t count, int64_t k, int32_t low,
+                                        int32_t high) {
   int64_t reached = low;  // by at least k keys
   int64_t missed = int64_t{high} + 1;
   while (missed - reached > 1) {
@@ -113,7 +113,7 @@ HWY_INLINE void find_keys_in(const float* chunk, KeyRange range, uint64_t (&bits
 /// Copies the keys in `range` to scratch.keys, padded, and returns how many; `above` counts the
 /// keys beyond it. (Highway's Compress would do, but on AVX2 its table is copied to the stack every
 /// time.)
-HWY_NOINLINE size_t gather_keys(const Row& row, KeyRange range, int64_t& above) {
+inline HWY_NOINLINE size_t gather_keys(const Row& row, KeyRange range, int64_t& above) {
   int32_t* keys = row.scratch->keys;
   size_t count = 0;
   above = 0;
@@ -131,7 +131,7 @@ HWY_NOINLINE size_t gather_keys(const Row& row, KeyRange range, int64_t& above) 
 }
 
 /// The prefix of the k best tokens, k >= 1; every token where no more than k are not banned.
-HWY_NOINLINE Prefix select_top_k(const Row& row, int64_t k) {
+inline HWY_NOINLINE Prefix select_top_k(const Row& row, int64_t k) {
   if (k >= row.vocab) return {};
   const int32_t* keys = row.scratch->keys;
   KeyRange range = guess_range_of_kth(row, k);
