@@ -15,8 +15,9 @@ void Chat::reset() {
   history_.clear();
 }
 
-// The tokens to feed for the answer to `user`: the continuation of what the session holds, or, where
-// that leaves too little room, the conversation from its first turn that fits, in a session reset.
+// The tokens to feed for the answer to `user`: the continuation of what the session holds, or,
+// where that leaves too little room, the conversation from its first turn that fits, in a session
+// reset.
 std::vector<int64_t> Chat::next_tokens(const std::string& user) {
   const int64_t context = engine_.info().max_sequence_length;
   const int64_t room_for_answer = std::min<int64_t>(256, context / 4);
@@ -45,7 +46,8 @@ std::vector<int64_t> Chat::next_tokens(const std::string& user) {
                               "the context, got {}",
                               context, length));
     if (dropped > 0)
-      fmt::print(stderr, "[the context of {} positions is full: the oldest {} turns are forgotten]\n",
+      fmt::print(stderr,
+                 "[the context of {} positions is full: the oldest {} turns are forgotten]\n",
                  context, dropped / 2);
     history_.erase(history_.begin(), history_.begin() + static_cast<std::ptrdiff_t>(dropped));
     session_.reset();

@@ -43,8 +43,10 @@ class LogitsProgram {
     const Method* all = program.method("forward_all");
     const Method* last = program.method("forward");
     if (program.constant("use_sampling") != 0 || all == nullptr || last == nullptr)
-      fail(ErrorCode::kUnsupported, "{}: expected a program that returns logits (exported without "
-           "--sample)", path.string());
+      fail(ErrorCode::kUnsupported,
+           "{}: expected a program that returns logits (exported without "
+           "--sample)",
+           path.string());
     const int64_t most = program.constant("get_max_prefill_chunk");
     const int64_t least = program.constant("get_min_prefill_chunk");
     chunk_ = chunk == 0 ? most : std::clamp(chunk, least, most);
@@ -88,7 +90,9 @@ class LogitsProgram {
   }
 
   static Tensor as_row(std::span<const int64_t> numbers) {
-    return {DataType::kI64, 2, {1, static_cast<int64_t>(numbers.size())},
+    return {DataType::kI64,
+            2,
+            {1, static_cast<int64_t>(numbers.size())},
             reinterpret_cast<std::byte*>(const_cast<int64_t*>(numbers.data()))};
   }
 
@@ -104,11 +108,11 @@ class LogitsProgram {
 // The stored answers of one text.
 struct Answers {
   std::vector<int64_t> tokens;
-  std::vector<float> logits;          // [L, V], or empty
+  std::vector<float> logits;  // [L, V], or empty
   std::vector<int64_t> greedy;
-  std::vector<float> nll;             // [L - 1], or empty
-  std::vector<int64_t> top_ids;       // [L, 32], or empty
-  std::vector<float> top_logprobs;    // [L, 32]
+  std::vector<float> nll;           // [L - 1], or empty
+  std::vector<int64_t> top_ids;     // [L, 32], or empty
+  std::vector<float> top_logprobs;  // [L, 32]
 };
 
 Answers read_answers(const SafetensorsFile& file, const std::string& prefix) {
@@ -150,8 +154,8 @@ class TopComparison {
     }
     agreed_ += best_token(logits) == static_cast<size_t>(ids[0]) ? 1 : 0;
     if (position + 1 < answers_.tokens.size())
-      nll_ += log_sum - static_cast<double>(
-                            logits[static_cast<size_t>(answers_.tokens[position + 1])]);
+      nll_ +=
+          log_sum - static_cast<double>(logits[static_cast<size_t>(answers_.tokens[position + 1])]);
   }
 
   void finish(Evaluation& evaluation) const {
@@ -187,7 +191,7 @@ Evaluation evaluate(const std::filesystem::path& program_path,
   LogitsProgram program(program_path, device, chunk);
   Evaluation evaluation;
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash(XXH3_createState(),
-                                                                    &XXH3_freeState);
+                                                                      &XXH3_freeState);
   XXH3_64bits_reset(hash.get());
   for (int text = 0; file.find(fmt::format("{}.tokens", text)) != nullptr; ++text) {
     const Answers answers = read_answers(file, fmt::format("{}.", text));

@@ -25,8 +25,8 @@ struct Evaluation {
 };
 
 /// Runs forward_all on every text of `answers` in chunks of `chunk` positions (0: the program's
-/// maximum; clamped to its bounds), and forward for greedy continuations. Throws Error for a program
-/// without forward_all and for answers of neither kind.
+/// maximum; clamped to its bounds), and forward for greedy continuations. Throws Error for a
+/// program without forward_all and for answers of neither kind.
 Evaluation evaluate(const std::filesystem::path& program, const std::filesystem::path& answers,
                     const DeviceOptions& device, int64_t chunk);
 

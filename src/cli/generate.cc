@@ -20,7 +20,7 @@ class InterruptScope {
  public:
   explicit InterruptScope(Session& session) {
     running_session = &session;
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = [](int) {
       if (Session* running = running_session) running->stop();
     };
@@ -34,7 +34,7 @@ class InterruptScope {
   InterruptScope& operator=(const InterruptScope&) = delete;
 
  private:
-  struct sigaction previous_ {};
+  struct sigaction previous_{};
 };
 
 void write_out(const std::string& text) {

@@ -70,17 +70,20 @@ bool run_command(std::string_view line, Chat& chat, GenerateOptions& options) {
       fail(ErrorCode::kInvalidArgument, "/temperature: expected 0 to 2, got {}", argument);
     options.sampling.temperature = temperature;
   } else {
-    fail(ErrorCode::kInvalidArgument,
-         "expected /reset, /seed N, /temperature T or /exit, got '{}'", command);
+    fail(ErrorCode::kInvalidArgument, "expected /reset, /seed N, /temperature T or /exit, got '{}'",
+         command);
   }
   return true;
 }
 
 std::string_view note(EndReason reason) {
   switch (reason) {
-    case EndReason::kContextFull: return "[the context is full]\n";
-    case EndReason::kInterrupted: return "[stopped]\n";
-    default: return "";
+    case EndReason::kContextFull:
+      return "[the context is full]\n";
+    case EndReason::kInterrupted:
+      return "[stopped]\n";
+    default:
+      return "";
   }
 }
 
@@ -88,7 +91,7 @@ std::string_view note(EndReason reason) {
 
 void run_interactive(Chat& chat, GenerateOptions options, bool statistics) {
   // Without this Ctrl-C at the prompt would end the program. getline must be interrupted by it.
-  struct sigaction ignore {};
+  struct sigaction ignore{};
   ignore.sa_handler = [](int) {};
   ::sigaction(SIGINT, &ignore, nullptr);
   fmt::print(stderr, "seed {}; /reset, /seed N, /temperature T, /exit\n", options.sampling.seed);

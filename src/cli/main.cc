@@ -26,8 +26,9 @@ int report(const char* message, int status) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Gumbel exports language models as programs that return sampled tokens, and runs them",
-               "gumbel");
+  CLI::App app(
+      "Gumbel exports language models as programs that return sampled tokens, and runs them",
+      "gumbel");
   app.set_version_flag("--version", "gumbel " GUMBEL_VERSION);
   app.require_subcommand(1);
   gumbel::cli::add_export_command(app);

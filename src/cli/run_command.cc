@@ -123,8 +123,9 @@ void print_statistics(const Engine& engine, const Session& session) {
 void add_run_command(CLI::App& app) {
   auto command = std::make_shared<RunCommand>();
   CLI::App* sub = app.add_subcommand(
-      "run", "Answer a prompt; without one, on a terminal, chat (/reset, /seed N, /temperature T, "
-             "/exit)");
+      "run",
+      "Answer a prompt; without one, on a terminal, chat (/reset, /seed N, /temperature T, "
+      "/exit)");
   sub->add_option("FILE", command->program, "Program file")->required();
   command->prompt_option = sub->add_option("--prompt", command->prompt, "The user's message");
   command->prompt_file_option =

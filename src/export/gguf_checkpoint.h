@@ -12,8 +12,8 @@ namespace gumbel {
 /// A checkpoint over `file`. GGUF's names become Hugging Face's, and the rows of llama's query and
 /// key projections, which GGUF stores with the two halves of each head interleaved, are read in
 /// half-split order (rows are whole numbers of blocks, so nothing is decoded anew). Gemma's norm
-/// weights are stored as 1 + w already. Throws Error(kUnsupported) for a tensor that the
-/// architecture does not have (a bias, an expert).
+/// weights are stored as 1 + w already. `config` is the file's, verified (verify_config.h). Throws
+/// Error(kUnsupported) for a tensor that the architecture does not have (a bias, an expert).
 std::unique_ptr<Checkpoint> gguf_checkpoint(std::shared_ptr<const GgufFile> file,
                                             const ModelConfig& config);
 

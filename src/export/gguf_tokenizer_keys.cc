@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "export/quote.h"
 #include "text/gguf_tokenizer.h"
 
 namespace gumbel {
@@ -33,7 +34,7 @@ std::optional<TokenizerDefinition> read_gguf_tokenizer(const GgufFile& file) {
   tokenizer.add_bos = file.boolean(prefix + "add_bos_token");
   tokenizer.add_eos = file.boolean(prefix + "add_eos_token");
   tokenizer.add_space_prefix = file.boolean(prefix + "add_space_prefix");
-  return tokenizer_from_gguf(std::move(tokenizer));
+  return with_file_name(file.name(), [&] { return tokenizer_from_gguf(std::move(tokenizer)); });
 }
 
 std::string read_gguf_chat_template(const GgufFile& file) {

@@ -93,8 +93,10 @@ ImportedModel import_folder(const fs::path& folder) {
   model.chat_template = read_chat_template(folder);
   if (const fs::path path = folder / "tokenizer.json"; file_exists(path)) {
     const fs::path beside = folder / "tokenizer_config.json";
-    model.tokenizer = tokenizer_from_json(read_text_file(path, size_t{1} << 28),
-                                          file_exists(beside) ? read_text_file(beside) : "");
+    const std::string text = read_text_file(path, size_t{1} << 28);
+    const std::string beside_text = file_exists(beside) ? read_text_file(beside) : "";
+    model.tokenizer =
+        with_file_name(model.source_name, [&] { return tokenizer_from_json(text, beside_text); });
   }
   SafetensorsFile file = SafetensorsFile::open_folder(folder);
   std::map<std::string, int> types;

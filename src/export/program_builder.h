@@ -40,6 +40,7 @@ class ProgramBuilder {
 
  private:
   std::optional<int32_t> find_weight(const std::string& name) const;
+  int32_t add_weight(const std::string& name, WeightType type, Shape shape, WeightSource source);
   const Checkpoint& checkpoint_;
 };
 

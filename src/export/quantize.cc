@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -38,14 +39,19 @@ Group try_candidate(Weights weights, float scale, float minimum, float low, floa
   group.minimum = round_to_f16(minimum);
   if (!std::isfinite(group.scale) || !std::isfinite(group.minimum)) return group;
   const float inverse = group.scale == 0 ? 0 : 1 / group.scale;
-  float error = 0;
-  for (size_t k = 0; k < kGroup; ++k) {
-    const float code = (weights[k] + group.minimum) * inverse;
-    group.codes[k] = round_to_integer(std::clamp(code, low, high));
-    const float difference = weights[k] - (group.scale * group.codes[k] - group.minimum);
-    error += difference * difference;
-  }
-  group.error = error;
+  // Eight sums keep the additions independent of each other, which lets the compiler vectorize.
+  std::array<float, 8> errors{};
+  for (size_t first = 0; first < kGroup; first += errors.size())
+    for (size_t i = 0; i < errors.size(); ++i) {
+      const size_t k = first + i;
+      float code = (weights[k] + group.minimum) * inverse;
+      code = code < low ? low : code;
+      code = code > high ? high : code;
+      group.codes[k] = round_to_integer(code);
+      const float difference = weights[k] - (group.scale * group.codes[k] - group.minimum);
+      errors[i] += difference * difference;
+    }
+  group.error = std::accumulate(errors.begin(), errors.end(), 0.0f);
   return group;
 }
 
@@ -63,63 +69,84 @@ void keep_better(Group& best, const Group& candidate) {
   if (candidate.error < best.error) best = candidate;
 }
 
-/// Symmetric codes [low, high] with low = -high - 1. `divisors` are the codes that the weight of
-/// the largest magnitude is tried at; after each, the scale is fitted to the codes once.
-Group quantize_symmetric(Weights weights, std::span<const float> divisors, float low, float high) {
+/// Codes [low, high] without a minimum. `divisors` are the codes that the weight of the largest
+/// magnitude is tried at; after each of the first `fitted`, the scale is fitted to the codes once.
+Group quantize_symmetric(Weights weights, std::span<const float> divisors, size_t fitted, float low,
+                         float high) {
   float largest = 0;
   for (const float weight : weights)
     if (std::abs(weight) > std::abs(largest)) largest = weight;
   Group best;
-  for (const float divisor : divisors) {
-    const Group group = try_candidate(weights, largest / divisor, 0, low, high);
+  for (size_t i = 0; i < divisors.size() && best.error > 0; ++i) {
+    const Group group = try_candidate(weights, largest / divisors[i], 0, low, high);
     keep_better(best, group);
-    keep_better(best, try_candidate(weights, fit_scale(weights, group), 0, low, high));
+    if (i < fitted)
+      keep_better(best, try_candidate(weights, fit_scale(weights, group), 0, low, high));
   }
   return best;
 }
 
-/// Codes [0, 15] above a minimum: the range's ends at codes 0 and `levels`, then scale and minimum
-/// fitted to the codes by least squares once.
+/// Scale and minimum that, with these codes, leave the least squares; nothing changes where all
+/// codes are equal.
+void fit_scale_and_minimum(Weights weights, const Group& group, float* scale, float* minimum) {
+  float codes = 0, squares = 0, sum = 0, products = 0;
+  for (size_t k = 0; k < kGroup; ++k) {
+    codes += group.codes[k];
+    squares += group.codes[k] * group.codes[k];
+    sum += weights[k];
+    products += weights[k] * group.codes[k];
+  }
+  const float determinant = kGroup * squares - codes * codes;
+  if (determinant == 0) return;
+  *scale = (kGroup * products - codes * sum) / determinant;
+  *minimum = (codes * *scale - sum) / kGroup;
+}
+
+/// Codes [0, 15] above a minimum.
 Group quantize_with_minimum(Weights weights) {
-  const auto [low, high] = std::minmax_element(weights.begin(), weights.end());
-  // First the codes 0..15 over the range, then ranges cut short at the top, at the bottom (the
-  // shift, in codes) or at both, and those that use fewer codes, where values are few.
-  constexpr std::array<std::array<float, 2>, 22> kTries = {
-      {{15, 0},    {15.5f, 0},     {16, 0},       {16, 0.5f}, {16.5f, 0.75f}, {17, 1},
-       {18, 1.5f}, {15.5f, 0.25f}, {15.5f, 0.5f}, {1, 0},     {2, 0},         {3, 0},
-       {4, 0},     {5, 0},         {6, 0},        {7, 0},     {8, 0},         {9, 0},
-       {10, 0},    {11, 0},        {12, 0},       {13, 0}}};
+  const auto [lowest, highest] = std::minmax_element(weights.begin(), weights.end());
+  // Steps that the range is divided into, and how many of them are cut off at its lower end. The
+  // first is the plain choice; above 15 the range is cut short at the top, the bottom or both.
+  constexpr std::array<std::array<float, 2>, 9> kTries = {{{15, 0},
+                                                           {15.5f, 0},
+                                                           {15.5f, 0.25f},
+                                                           {15.5f, 0.5f},
+                                                           {16, 0},
+                                                           {16, 0.5f},
+                                                           {16.5f, 0.75f},
+                                                           {17, 1},
+                                                           {18, 1.5f}}};
   Group best;
-  for (const auto& [levels, shift] : kTries) {
-    const float scale = (*high - *low) / levels;
-    const Group group = try_candidate(weights, scale, -(*low + shift * scale), 0, 15);
+  for (size_t i = 0; i < kTries.size() && best.error > 0; ++i) {
+    const auto [levels, cut] = kTries[i];
+    float scale = (*highest - *lowest) / levels;
+    float minimum = -(*lowest + cut * scale);
+    const Group group = try_candidate(weights, scale, minimum, 0, 15);
     keep_better(best, group);
-    if (levels < 15) continue;
-    float codes = 0, squares = 0, sum = 0, products = 0;
-    for (size_t k = 0; k < kGroup; ++k) {
-      codes += group.codes[k];
-      squares += group.codes[k] * group.codes[k];
-      sum += weights[k];
-      products += weights[k] * group.codes[k];
-    }
-    const float determinant = kGroup * squares - codes * codes;
-    if (determinant == 0) continue;
-    const float fitted = (kGroup * products - codes * sum) / determinant;
-    const float offset = (sum - fitted * codes) / kGroup;
-    keep_better(best, try_candidate(weights, fitted, -offset, 0, 15));
+    fit_scale_and_minimum(weights, group, &scale, &minimum);
+    keep_better(best, try_candidate(weights, scale, minimum, 0, 15));
   }
+  // What q4_0 would do, so that weights made for q4_0 are kept: codes -8..7 or their mirror image.
+  const float scale = std::max(-*lowest, *highest) / 8;
+  if (best.error > 0 && scale > 0)
+    keep_better(best, try_candidate(weights, scale, (*highest > -*lowest ? 7 : 8) * scale, 0, 15));
   return best;
 }
 
-// The plain choices (-8, 127), the codes that groups of few distinct values need, and ranges cut
-// short: at 8.5, say, the largest weight is clipped by half a step and all others are finer.
-constexpr std::array<float, 14> kFourBitDivisors = {-8, 7,    6,     5,     4,  3,     2,
-                                                    1,  7.5f, -7.5f, -8.5f, -9, -9.5f, 8};
+// The code that the largest weight is tried at: the plain choices (-8, 7, 127, -128); ranges cut
+// short (at 8.5, it is clipped by half a step and all others are finer); and, for groups of few
+// distinct values, each smaller code.
+constexpr std::array<float, 14> kFourBitDivisors = {-8,    7, -7.5f, 7.5f, -8.5f, 8, -9,
+                                                    -9.5f, 6, 5,     4,    3,     2, 1};
+constexpr size_t kFourBitFitted = 8;
 constexpr std::array<float, 4> kEightBitDivisors = {127, -128, -127.5f, -128.5f};
+constexpr size_t kEightBitFitted = 1;
 
 Group quantize_group(Weights weights, WeightType target) {
-  if (target == WeightType::kQ8_0) return quantize_symmetric(weights, kEightBitDivisors, -128, 127);
-  if (target == WeightType::kQ4_0) return quantize_symmetric(weights, kFourBitDivisors, -8, 7);
+  if (target == WeightType::kQ8_0)
+    return quantize_symmetric(weights, kEightBitDivisors, kEightBitFitted, -128, 127);
+  if (target == WeightType::kQ4_0)
+    return quantize_symmetric(weights, kFourBitDivisors, kFourBitFitted, -8, 7);
   return quantize_with_minimum(weights);
 }
 

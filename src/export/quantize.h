@@ -12,9 +12,10 @@ inline constexpr WeightType kFourBitType = WeightType::kQ4_1;
 /// among a few candidates, whose scale (and minimum) are float16 values and whose codes are the
 /// nearest ones under them, it takes the one with the least sum of squared errors. The candidates
 /// include the plain choice that spreads the codes over the group's range, so the error is never
-/// above that one's. Groups whose weights are scale * code already are kept exactly: for kQ4_0 any
-/// such group, for kQ8_0 one that has the code 127 or -127 or -128, for kQ4_1 one that has its
-/// minimum, and whose maximum a float16 scale reaches. The result depends on the weights alone.
+/// above that one's. Groups whose weights are scale * code (- minimum) already are kept exactly:
+/// for kQ4_0 any such group; for kQ8_0 one that has the code 127, -127 or -128; for kQ4_1 one that
+/// has the codes 0 and 15, and one that is q4_0 with the code -8. The result depends on the weights
+/// alone.
 ///
 /// Throws Error(kUnsupported) where `source` is quantized already, `target` is another type or 32
 /// does not divide the columns, and Error(kInvalidArgument) naming row and column of a weight that

@@ -11,7 +11,9 @@ void add_sampling_head(const Program& program, Method& method) {
   if (method.outputs.size() != 1)
     fail(ErrorCode::kInvalidArgument, "sampling head: expected method {} to have 1 output, got {}",
          method.name, method.outputs.size());
-  Node sample{Op::kSample, {method.outputs.front()}};
+  Node sample;
+  sample.op = Op::kSample;
+  sample.inputs = method.outputs;
   const Value position{"input_pos", DataType::kI64, {kBatch, kTime}};
   int32_t input_pos = -1;
   for (const Input& input : method.inputs)

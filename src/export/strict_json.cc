@@ -30,7 +30,9 @@ nlohmann::json parse_strict_json(std::string_view text, std::string_view where) 
   constexpr int kDeepest = 64;
   std::vector<std::set<std::string>> keys;  // of the objects that are open
   const auto check = [&](int depth, json::parse_event_t event, json& value) {
-    if (depth > kDeepest)
+    const bool opens =
+        event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
+    if (opens && depth >= kDeepest)  // `depth` containers are open already
       fail(ErrorCode::kCorruptFile, "{}: JSON nested deeper than {}", where, kDeepest);
     if (event == json::parse_event_t::object_start) keys.emplace_back();
     if (event == json::parse_event_t::object_end) keys.pop_back();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "text/quote.h"
 #include "text/utf8.h"
 
 namespace gumbel {
@@ -39,10 +40,10 @@ class Renderer {
     scaffold(format_.system_suffix);
   }
 
-  void user(std::string_view system, std::string_view text) {
+  void user(const std::optional<std::string>& system, std::string_view text) {
     scaffold(format_.user_prefix);
-    if (!system.empty()) {
-      content(system);
+    if (system) {
+      content(*system);
       content("\n\n");
     }
     content(format_.trim_content ? trimmed(text) : text);
@@ -86,36 +87,33 @@ std::vector<std::int64_t> encode_segments(const Tokenizer& tokenizer,
 
 std::vector<ChatSegment> render_chat(const ChatFormat& format, std::span<const Message> messages,
                                      bool add_generation_prompt) {
-  std::string system;
-  bool has_system = false;
+  std::optional<std::string> system;  // not yet written
   if (!messages.empty() && messages[0].role == "system") {
     system = messages[0].content;
-    has_system = true;
     messages = messages.subspan(1);
-  } else {
+  } else if (!format.default_system.empty()) {
     system = format.default_system;
   }
 
   Renderer renderer(format);
   if (!format.system_in_first_user) {
-    if (has_system || !system.empty() || !format.system_preamble.empty()) renderer.system(system);
-    system.clear();
+    if (system || !format.system_preamble.empty()) renderer.system(system.value_or(""));
+    system.reset();
   }
   for (const Message& message : messages) {
     if (message.role == "user") {
       renderer.user(system, message.content);
-      system.clear();
+      system.reset();
     } else if (message.role == "assistant") {
       renderer.assistant(message.content);
     } else if (message.role == "system") {
       fail(ErrorCode::kInvalidArgument, "chat: only the first message can be the system message");
     } else {
-      fail(ErrorCode::kInvalidArgument,
-           "chat: expected the role system, user or assistant, got \"{}\"",
-           message.role.substr(0, 64));
+      fail(ErrorCode::kInvalidArgument, "chat: expected the role system, user or assistant, got {}",
+           quote_text(message.role));
     }
   }
-  if (!system.empty()) {
+  if (system) {
     fail(ErrorCode::kInvalidArgument, "chat: in format {} a system message needs a user's message",
          format.name);
   }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "text/json_fields.h"
+#include "text/quote.h"
 
 namespace gumbel {
 namespace {
@@ -19,12 +20,6 @@ std::vector<std::int64_t> read_ids(const json& answer, std::int64_t line) {
     ids.push_back(id.get<std::int64_t>());
   }
   return ids;
-}
-
-// A short form in one line of plain ASCII.
-std::string quoted(const std::string& text) {
-  const std::string all = json(text).dump(-1, ' ', true, json::error_handler_t::replace);
-  return all.size() <= 80 ? all : all.substr(0, 80) + "…";
 }
 
 // The ids from the first difference on, at most eight.
@@ -50,15 +45,15 @@ std::string difference(const Tokenizer& tokenizer, const json& answer, std::int6
         std::mismatch(ids.begin(), ids.end(), expected.begin(), expected.end()).first -
         ids.begin());
     return fmt::format("line {}: {}: expected {} ids, got {}; from id {} on: expected {}, got {}",
-                       line, quoted(text), expected.size(), ids.size(), first,
+                       line, quote_text(text), expected.size(), ids.size(), first,
                        ids_from(expected, first), ids_from(ids, first));
   }
   if (!checks_decoding) return {};
   const std::string expected_text = json_string(answer, "decoded");
   const std::string decoded = tokenizer.decode(ids);
   if (decoded == expected_text) return {};
-  return fmt::format("line {}: {}: expected the decoding {}, got {}", line, quoted(text),
-                     quoted(expected_text), quoted(decoded));
+  return fmt::format("line {}: {}: expected the decoding {}, got {}", line, quote_text(text),
+                     quote_text(expected_text), quote_text(decoded));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "text/gguf_tokenizer.h"
 
 #include "base/error.h"
+#include "text/quote.h"
 
 namespace gumbel {
 namespace {
@@ -31,9 +32,8 @@ std::pair<std::string, std::string> split_merge(const std::string& merge, std::s
   // The first part is never empty, so that it may itself begin with a space.
   const std::size_t space = merge.find(' ', 1);
   if (merge.empty() || space == std::string::npos || space + 1 == merge.size()) {
-    fail(ErrorCode::kCorruptFile,
-         "tokenizer.ggml.merges: expected \"left right\", got \"{}\" at {}", merge.substr(0, 64),
-         index);
+    fail(ErrorCode::kCorruptFile, "tokenizer.ggml.merges: expected \"left right\", got {} at {}",
+         quote_text(merge), index);
   }
   return {merge.substr(0, space), merge.substr(space + 1)};
 }
@@ -79,7 +79,7 @@ TokenizerDefinition tokenizer_from_gguf(GgufTokenizer source) {
     if (!source.pre.empty() && source.pre != "default") {
       fail(ErrorCode::kUnsupported,
            "pre-tokenizer \"{}\" is not supported with tokenizer model \"llama\"; expected default",
-           source.pre.substr(0, 64));
+           quote_text(source.pre));
     }
     if (source.scores.size() != source.tokens.size()) {
       fail(ErrorCode::kCorruptFile, "tokenizer.ggml.scores: expected {} values, got {}",
@@ -97,7 +97,7 @@ TokenizerDefinition tokenizer_from_gguf(GgufTokenizer source) {
     if (!source.eos_id) source.eos_id = default_id(source, 2);
   } else {
     fail(ErrorCode::kUnsupported, "tokenizer model \"{}\" is not supported; expected gpt2 or llama",
-         source.model.substr(0, 64));
+         quote_text(source.model));
   }
   definition.add_eos = source.add_eos.value_or(false);
   definition.bos_id = checked_id(source, source.bos_id, "bos_token_id");

@@ -1,6 +1,7 @@
 #include "text/json_fields.h"
 
 #include "base/error.h"
+#include "text/quote.h"
 
 namespace gumbel {
 
@@ -11,7 +12,8 @@ json parse_json_object(std::string_view text, const char* document) {
   try {
     value = json::parse(text);
   } catch (const json::exception& error) {
-    fail(ErrorCode::kCorruptFile, "{}: {}", document, error.what());
+    // The message may hold a whole string of the document.
+    fail(ErrorCode::kCorruptFile, "{}: not JSON: {}", document, quote_text(error.what(), 160));
   }
   if (!value.is_object()) {
     fail(ErrorCode::kCorruptFile, "{}: expected an object, got {}", document, value.type_name());

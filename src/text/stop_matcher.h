@@ -7,8 +7,8 @@
 
 namespace gumbel {
 
-/// Passes text on up to the first occurrence of a stop string. Text that may be the beginning of one
-/// is held back until that is settled, so that no part of a stop string is given out.
+/// Passes text on up to the first occurrence of a stop string. Text that may be the beginning of
+/// one is held back until that is settled, so that no part of a stop string is given out.
 class StopMatcher {
  public:
   /// Empty strings are ignored.

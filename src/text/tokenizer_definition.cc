@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "text/quote.h"
 
 namespace gumbel {
 namespace {
@@ -80,7 +81,7 @@ void set_pre_tokenizer(TokenizerDefinition& definition, const std::string& name)
     known += entry.name;
   }
   fail(ErrorCode::kUnsupported, "pre-tokenizer \"{}\" is not supported; expected one of {}",
-       name.substr(0, 64), known);
+       quote_text(name), known);
 }
 
 }  // namespace gumbel

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "text/json_fields.h"
+#include "text/quote.h"
 #include "text/record_layout.h"
 #include "text/tokenizer_json_steps.h"
 
@@ -20,8 +21,8 @@ using nlohmann::json;
 std::int64_t token_id_of(const json& value, const std::string& token) {
   // Unsigned is how the parser stores every integer that is not negative.
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= kMaxVocabSize) {
-    fail(ErrorCode::kCorruptFile, "tokenizer.json: token \"{}\" needs an id from 0 to {}",
-         token.substr(0, 64), kMaxVocabSize - 1);
+    fail(ErrorCode::kCorruptFile, "tokenizer.json: token {} needs an id from 0 to {}",
+         quote_text(token), kMaxVocabSize - 1);
   }
   return value.get<std::int64_t>();
 }
@@ -35,8 +36,8 @@ class Vocabulary {
     if (index >= tokens_.size()) grow(index + 1);
     const bool taken = types_[index] != TokenType::kUnused;
     if (place->second != id || (taken && tokens_[index] != token)) {
-      fail(ErrorCode::kCorruptFile, "tokenizer.json: id {} or token \"{}\" occurs twice", id,
-           token.substr(0, 64));
+      fail(ErrorCode::kCorruptFile, "tokenizer.json: id {} or token {} occurs twice", id,
+           quote_text(token));
     }
     if (taken) return;
     tokens_[index] = token;
@@ -84,8 +85,8 @@ void read_vocabulary(const json& model, Vocabulary& vocabulary) {
   for (const auto& [token, id] : vocab.items()) {
     const std::int64_t number = token_id_of(id, token);
     if (static_cast<std::uint64_t>(number) >= limit) {
-      fail(ErrorCode::kCorruptFile, "tokenizer.json: id {} of \"{}\" is far beyond {} tokens",
-           number, token.substr(0, 64), vocab.size());
+      fail(ErrorCode::kCorruptFile, "tokenizer.json: id {} of {} is far beyond {} tokens", number,
+           quote_text(token), vocab.size());
     }
     vocabulary.add(number, token);
   }
@@ -102,8 +103,7 @@ void read_added_tokens(const json& document, Vocabulary& vocabulary,
       fail(ErrorCode::kCorruptFile,
            "tokenizer.json: added token {} is empty or far beyond the others", id);
     }
-    if (json_bool(added, "single_word", false))
-      refuse("single_word (\"" + token.substr(0, 64) + "\")");
+    if (json_bool(added, "single_word", false)) refuse("single_word (" + quote_text(token) + ")");
     vocabulary.add(id, token);
     vocabulary.set_type(
         id, json_bool(added, "special", false) ? TokenType::kControl : TokenType::kUserDefined);
@@ -134,7 +134,7 @@ void read_merges(const json& model, TokenizerDefinition& definition) {
 
 void read_model(const json& model, Vocabulary& vocabulary, TokenizerDefinition& definition) {
   const std::string type = json_string(model, "type", "BPE");
-  if (type != "BPE") refuse("model " + type.substr(0, 64));
+  if (type != "BPE") refuse("model " + quote_text(type));
   const json& dropout = json_field(model, "dropout");
   if (!dropout.is_null() && dropout != 0) refuse("dropout");
   for (const char* affix : {"continuing_subword_prefix", "end_of_word_suffix"}) {
@@ -149,8 +149,8 @@ void read_model(const json& model, Vocabulary& vocabulary, TokenizerDefinition& 
   if (unknown.empty()) return;
   definition.unknown_id = vocabulary.find(unknown);
   if (definition.unknown_id < 0) {
-    fail(ErrorCode::kCorruptFile, "tokenizer.json: unk_token \"{}\" is not in the vocabulary",
-         unknown.substr(0, 64));
+    fail(ErrorCode::kCorruptFile, "tokenizer.json: unk_token {} is not in the vocabulary",
+         quote_text(unknown));
   }
 }
 
@@ -176,8 +176,8 @@ void read_template(const json& processor, const Vocabulary& vocabulary,
     std::int64_t& place = after_text ? definition.eos_id : definition.bos_id;
     bool& is_added = after_text ? definition.add_eos : definition.add_bos;
     if (id < 0) {
-      fail(ErrorCode::kCorruptFile,
-           "tokenizer.json: post_processor names \"{}\", which is no token", name.substr(0, 64));
+      fail(ErrorCode::kCorruptFile, "tokenizer.json: post_processor names {}, which is no token",
+           quote_text(name));
     }
     if (is_added) refuse("post_processor that adds several tokens on one side");
     place = id;
@@ -197,7 +197,7 @@ void read_post_processor(const json& processor, const Vocabulary& vocabulary,
   } else if (type == "TemplateProcessing") {
     read_template(processor, vocabulary, definition);
   } else if (type != "ByteLevel") {  // which only moves offsets
-    refuse("post_processor " + type.substr(0, 64));
+    refuse("post_processor " + quote_text(type));
   }
 }
 
@@ -209,8 +209,8 @@ std::int64_t configured_id(const json& config, const char* key, const Vocabulary
   if (name.empty()) return -1;
   const std::int64_t id = vocabulary.find(name);
   if (id < 0) {
-    fail(ErrorCode::kCorruptFile, "tokenizer_config.json: {} \"{}\" is not in the vocabulary", key,
-         name.substr(0, 64));
+    fail(ErrorCode::kCorruptFile, "tokenizer_config.json: {} {} is not in the vocabulary", key,
+         quote_text(name));
   }
   return id;
 }

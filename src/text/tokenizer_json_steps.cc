@@ -1,10 +1,13 @@
 #include "text/tokenizer_json_steps.h"
 
+#include <algorithm>
+#include <cctype>
 #include <functional>
 #include <string_view>
 
 #include "base/error.h"
 #include "text/json_fields.h"
+#include "text/quote.h"
 
 namespace gumbel {
 namespace {
@@ -15,7 +18,7 @@ constexpr const char* kSpaceMark = "\xE2\x96\x81";  // "▁"
 constexpr const char* kByteLevelPattern =
     R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-[[noreturn]] void refuse(const char* section, const std::string& what) {
+[[noreturn]] void refuse(const char* section, std::string_view what) {
   fail(ErrorCode::kUnsupported, "tokenizer.json: {} {} is not supported", section, what);
 }
 
@@ -80,7 +83,7 @@ SplitBehavior split_behavior(const std::string& name) {
   if (name == "MergedWithPrevious") return SplitBehavior::kMergedWithPrevious;
   if (name == "MergedWithNext") return SplitBehavior::kMergedWithNext;
   if (name == "Contiguous") return SplitBehavior::kContiguous;
-  refuse("split behavior", "\"" + name + "\"");
+  refuse("split behavior", quote_text(name));
 }
 
 SplitStep split_step(const json& component) {
@@ -110,7 +113,8 @@ void read_normalizer(const json& component, const std::string& type, Reading& re
   } else if (type == "Prepend" && json_string(component, "prepend") == kSpaceMark) {
     reading.definition.space_prefix = SpacePrefix::kAlways;
   } else {
-    refuse("normalizer", type == "Replace" ? "Replace of anything but \" \" by \"▁\"" : type);
+    refuse("normalizer",
+           type == "Replace" ? "Replace of anything but \" \" by \"▁\"" : quote_text(type));
   }
 }
 
@@ -126,7 +130,7 @@ void read_metaspace(const json& component, Reading& reading) {
   } else if (scheme == "first") {
     reading.definition.space_prefix = SpacePrefix::kFirstUnlessSpace;
   } else if (scheme != "never") {
-    refuse("pre_tokenizer", "Metaspace with prepend_scheme \"" + scheme + "\"");
+    refuse("pre_tokenizer", "Metaspace with prepend_scheme " + quote_text(scheme));
   }
   reading.marks_spaces = true;
   if (json_bool(component, "split", true)) {
@@ -136,7 +140,7 @@ void read_metaspace(const json& component, Reading& reading) {
 
 void read_pre_tokenizer(const json& component, const std::string& type, Reading& reading) {
   auto& steps = reading.definition.pre_tokenizer;
-  if (reading.byte_level) refuse("pre_tokenizer", type + " after ByteLevel");
+  if (reading.byte_level) refuse("pre_tokenizer", quote_text(type) + " after ByteLevel");
   if (type == "ByteLevel") {
     reading.byte_level = true;
     if (json_bool(component, "add_prefix_space", true)) {
@@ -153,13 +157,13 @@ void read_pre_tokenizer(const json& component, const std::string& type, Reading&
     if (!steps.empty()) refuse("pre_tokenizer", "Metaspace after a split");
     read_metaspace(component, reading);
   } else {
-    refuse("pre_tokenizer", type);
+    refuse("pre_tokenizer", quote_text(type));
   }
 }
 
 void read_decoder(const json& component, const std::string& type, Reading& reading) {
   if (reading.byte_level) {
-    if (type != "ByteLevel") refuse("decoder", type + " of a byte-level tokenizer");
+    if (type != "ByteLevel") refuse("decoder", quote_text(type) + " of a byte-level tokenizer");
   } else if (type == "Strip") {
     const json& start = json_field(component, "start");
     const json& stop = json_field(component, "stop");
@@ -176,7 +180,7 @@ void read_decoder(const json& component, const std::string& type, Reading& readi
       refuse("decoder", "Replace of anything but \"▁\" by \" \"");
     }
   } else if (type != "ByteFallback" && type != "Fuse") {
-    refuse("decoder", type.empty() ? "without a type" : type);
+    refuse("decoder", quote_text(type));
   }
 }
 

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "text/byte_alphabet.h"
 #include "text/normalize.h"
+#include "text/quote.h"
 #include "text/record_layout.h"
 
 namespace gumbel {
@@ -134,8 +135,8 @@ std::vector<MergePair> merge_pairs(const TokenizerDefinition& definition) {
     const auto find = [&](const std::string& spelling) {
       const auto found = ids.find(spelling);
       if (found == ids.end()) {
-        fail(ErrorCode::kCorruptFile, "tokenizer: merge {} needs \"{}\", which is no token", rank,
-             spelling.substr(0, 64));
+        fail(ErrorCode::kCorruptFile, "tokenizer: merge {} needs {}, which is no token", rank,
+             quote_text(spelling));
       }
       return found->second;
     };
@@ -183,8 +184,8 @@ Words byte_tokens(const TokenizerDefinition& definition, const std::vector<std::
         tokens[byte] = i;
       } else {
         fail(ErrorCode::kCorruptFile,
-             "tokenizer: byte token {} is spelt \"{}\", expected <0x00> to <0xFF>", i,
-             pieces[i].substr(0, 64));
+             "tokenizer: byte token {} is spelt {}, expected <0x00> to <0xFF>", i,
+             quote_text(pieces[i]));
       }
     }
   }

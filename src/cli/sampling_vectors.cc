@@ -1,9 +1,12 @@
-#include "sampling/test_vectors.h"
+#include "cli/sampling_vectors.h"
 
 #include <bit>
+#include <exception>
 #include <fstream>
 #include <limits>
+#include <stdexcept>
 
+#include "base/error.h"
 #include "sampling/noise.h"
 
 namespace gumbel {
@@ -24,28 +27,17 @@ uint64_t integer(const nlohmann::json& test_case, const char* key) {
   return test_case.contains(key) ? std::stoull(test_case[key].get<std::string>()) : 0;
 }
 
-}  // namespace
-
-const nlohmann::json& sampling_vectors_json() {
-  static const nlohmann::json file = [] {
-    std::ifstream stream(GUMBEL_TEST_DATA "/sampling/vectors.json");
-    return nlohmann::json::parse(stream);
-  }();
-  return file;
-}
-
-size_t sampling_vector_count() { return sampling_vectors_json().at("cases").size(); }
-
-SamplingVector sampling_vector(size_t index) {
-  const nlohmann::json& source = sampling_vectors_json().at("cases").at(index);
+SamplingVector decode_case(const nlohmann::json& source, size_t index) {
   SamplingVector vector;
   vector.name = source.at("name").get<std::string>() + ", case " + std::to_string(index);
   if (source.contains("logits")) {
     for (const nlohmann::json& bits : source["logits"])
       vector.logits.push_back(std::bit_cast<float>(bits.get<uint32_t>()));
   } else {
-    vector.logits = recipe_logits(source.at("vocab"), source.at("logit_seed"), source.at("power"),
-                                  source.at("scale"));
+    const int64_t vocab = source.at("vocab");
+    if (vocab < 1 || vocab >= (1 << 23)) throw std::out_of_range("vocab below 1 or above 2^23");
+    vector.logits =
+        recipe_logits(vocab, source.at("logit_seed"), source.at("power"), source.at("scale"));
   }
   vector.parameters = {.temperature = parameter(source, "temperature", 1),
                        .top_k = source.value("top_k", int64_t{0}),
@@ -62,6 +54,25 @@ SamplingVector sampling_vector(size_t index) {
                      .total = integer(source, "total"),
                      .limit = integer(source, "limit")};
   return vector;
+}
+
+}  // namespace
+
+nlohmann::json read_sampling_vectors(const std::filesystem::path& path) {
+  std::ifstream stream(path);
+  if (!stream) fail(ErrorCode::kIo, "{}: cannot open", path.string());
+  nlohmann::json file = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  if (!file.is_object() || !file.contains("cases") || !file["cases"].is_array())
+    fail(ErrorCode::kCorruptFile, "{}: expected JSON with \"cases\"", path.string());
+  return file;
+}
+
+SamplingVector sampling_vector(const nlohmann::json& file, size_t index) {
+  try {
+    return decode_case(file.at("cases").at(index), index);
+  } catch (const std::exception& error) {
+    fail(ErrorCode::kCorruptFile, "sampling vectors: case {}: {}", index, error.what());
+  }
 }
 
 std::vector<float> recipe_logits(int64_t vocab, uint64_t seed, int power, float scale) {

@@ -1,0 +1,150 @@
+#include "export/import.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "export/gguf_writer.h"
+#include "export/test_files.h"
+#include "export/tiny_gguf.h"
+
+namespace gumbel {
+namespace {
+
+using test::data_path;
+using test::expect_error;
+using test::GgufWriter;
+using test::TemporaryFolder;
+
+constexpr const char* kAccepted =
+    "expected a GGUF file, a folder with config.json and safetensors, or random:config.json";
+
+TEST(Import, HuggingFaceFolders) {
+  for (const std::string name : {"llama", "llama3", "qwen3", "gemma3"}) {
+    SCOPED_TRACE(name);
+    const ImportedModel model = import_model(data_path("models/" + name).string());
+    EXPECT_EQ(model.source_name, name);
+    EXPECT_EQ(model.format, "Hugging Face");
+    EXPECT_EQ(model.config.architecture, name == "llama3" ? "llama" : name);
+    EXPECT_FALSE(model.tokenizer.has_value());
+    EXPECT_TRUE(model.chat_template.empty());
+    EXPECT_NE(model.weight_summary.find(" bf16"), std::string::npos) << model.weight_summary;
+    const ModelConfig& c = model.config;
+    model.weights->tensor("model.embed_tokens.weight", {c.vocab_size, c.hidden_size});
+    EXPECT_EQ(model.weights->has("lm_head.weight"), !c.tied_embeddings);
+    model.weights->tensor("model.layers.2.self_attn.q_proj.weight",
+                          {c.heads * c.head_dim, c.hidden_size});
+  }
+  EXPECT_EQ(import_model(data_path("models/llama/").string()).format, "Hugging Face");
+}
+
+TEST(Import, GgufFilesByContentNotByName) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("model.bin", test::tiny_llama().bytes());
+  const ImportedModel model = import_model(path.string());
+  EXPECT_EQ(model.source_name, "model.bin");
+  EXPECT_EQ(model.format, "GGUF");
+  EXPECT_EQ(model.weight_summary, "3 f32, 8 q4_0");
+  EXPECT_FALSE(model.tokenizer.has_value());
+  EXPECT_EQ(model.bos_id, -1);
+  EXPECT_TRUE(model.config.tied_embeddings);
+  test::read_tiny_weights(model);
+}
+
+TEST(Import, TokenizerAndTemplateOfAGguf) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> tokens = {"<|begin|>", "<|endoftext|>", "a", "b",
+                                           "ab",        "<|im_end|>",    "c"};
+  const ImportedModel model = import_model(
+      folder.write("m.gguf", test::tiny_llama_with_tokenizer(tokens).bytes()).string());
+  ASSERT_TRUE(model.tokenizer.has_value());
+  EXPECT_EQ(model.tokenizer->tokens, tokens);
+  EXPECT_EQ(model.tokenizer->merges.size(), 1u);
+  EXPECT_EQ(model.bos_id, 0);
+  EXPECT_EQ(model.eos_ids, (std::vector<int64_t>{1, 5}));
+  EXPECT_EQ(model.chat_template, "{{ x }}");
+}
+
+TEST(Import, TokenizersThatDoNotFitAreRefused) {
+  const TemporaryFolder folder;
+  const auto refuses = [&](std::string_view part, const GgufWriter& writer) {
+    const auto path = folder.write("m.gguf", writer.bytes());
+    expect_error(ErrorCode::kCorruptFile, part, [&] { import_model(path.string()); });
+  };
+  refuses("a tokenizer of at most 8 tokens, got 9",
+          test::tiny_llama_with_tokenizer(
+              {"<|begin|>", "<|endoftext|>", "a", "b", "ab", "c", "d", "e", "f"}));
+  GgufWriter wrong_type = test::tiny_llama();
+  wrong_type.add_string("tokenizer.ggml.model", "gpt2");
+  wrong_type.add_string("tokenizer.ggml.tokens", "abc");
+  refuses("key 'tokenizer.ggml.tokens': expected an array of strings", wrong_type);
+  GgufWriter wrong_class = test::tiny_llama();
+  wrong_class.add_string("tokenizer.ggml.model", "gpt2");
+  wrong_class.add_i32s("tokenizer.ggml.token_type", {7});
+  refuses("token_type: expected types of 0 to 6, got 7", wrong_class);
+  // A message of the tokenizer's own gets the file's name and stays on one line.
+  GgufWriter wrong_merge = test::tiny_llama();
+  wrong_merge.add_string("tokenizer.ggml.model", "gpt2");
+  wrong_merge.add_strings("tokenizer.ggml.tokens", {"a"});
+  wrong_merge.add_strings("tokenizer.ggml.merges", {"a\nb"});
+  refuses("m.gguf: tokenizer.ggml.merges", wrong_merge);
+}
+
+TEST(Import, SyntheticWeights) {
+  const std::string path = data_path("models/gemma3/config.json").string();
+  const ImportedModel model = import_model("random:" + path);
+  EXPECT_EQ(model.source_name, "random:config.json");
+  EXPECT_EQ(model.format, "synthetic");
+  EXPECT_EQ(model.config.architecture, "gemma3");
+  EXPECT_FALSE(model.tokenizer.has_value());
+  WeightRows rows;
+  model.weights->tensor("model.embed_tokens.weight", {320, 64}).read_rows(319, 1, rows);
+  EXPECT_EQ(rows.halves.size(), 64u);
+}
+
+TEST(Import, IdsOutsideTheVocabularyAreRefused) {
+  const TemporaryFolder folder;
+  for (const char* file : {"config.json", "model.safetensors"})
+    std::filesystem::copy(data_path("models/llama") / file, folder.path() / file);
+  folder.write("generation_config.json", R"({"eos_token_id": [1, 320]})");
+  expect_error(ErrorCode::kCorruptFile, "end-of-turn ids of 0 to 319, got 320",
+               [&] { import_model(folder.path().string()); });
+  folder.write("generation_config.json", R"({"eos_token_id": [319, 1], "bos_token_id": 320})");
+  expect_error(ErrorCode::kCorruptFile, "BOS id of 0 to 319, got 320",
+               [&] { import_model(folder.path().string()); });
+  folder.write("generation_config.json", R"({"eos_token_id": [319, 1], "bos_token_id": 2})");
+  const ImportedModel model = import_model(folder.path().string());
+  EXPECT_EQ(model.eos_ids, (std::vector<int64_t>{1, 319}));
+  EXPECT_EQ(model.bos_id, 2);
+}
+
+TEST(Import, OtherSourcesAreRefusedWithWhatIsAccepted) {
+  const TemporaryFolder folder;
+  const std::string absent = (folder.path() / "absent").string();
+  expect_error(ErrorCode::kNotFound, kAccepted, [&] { import_model(absent); });
+  expect_error(ErrorCode::kNotFound, kAccepted, [] { import_model(""); });
+  expect_error(ErrorCode::kNotFound, "no such file", [&] { import_model("random:" + absent); });
+  expect_error(ErrorCode::kNotFound, "expected a config.json in the folder",
+               [&] { import_model(folder.path().string()); });
+  for (const std::string contents : {"", "GGU", "{}",
+                                     "\x7f"
+                                     "ELF"}) {
+    const auto path = folder.write("file", contents);
+    expect_error(ErrorCode::kInvalidArgument, kAccepted, [&] { import_model(path.string()); });
+  }
+  folder.write("config.json", "{");
+  expect_error(ErrorCode::kCorruptFile, "config.json: not valid JSON",
+               [&] { import_model(folder.path().string()); });
+  expect_error(ErrorCode::kCorruptFile, "config.json: not valid JSON",
+               [&] { import_model("random:" + (folder.path() / "config.json").string()); });
+}
+
+TEST(Import, MissingWeightsAreNamed) {
+  const TemporaryFolder folder;
+  std::filesystem::copy(data_path("models/llama/config.json"), folder.path() / "config.json");
+  expect_error(ErrorCode::kNotFound, "expected model.safetensors, or model.safetensors.index.json",
+               [&] { import_model(folder.path().string()); });
+}
+
+}  // namespace
+}  // namespace gumbel
