@@ -55,15 +55,6 @@ TEST_P(Linear, EqualsReference) {
   }
 }
 
-TEST_P(Linear, ColumnsOfFloatTypesNeedNotFillVectors) {
-  if (!traits(type()).is_float()) GTEST_SKIP();
-  for (int64_t columns : {1, 3, 20, 37}) {
-    const WeightRows weights = random_rows(type(), 67, columns, random_);
-    for (int64_t rows : {1, 9})
-      compare(weights, random_floats(static_cast<size_t>(rows * columns), random_), rows, 1);
-  }
-}
-
 TEST_P(Linear, ExtremeActivations) {
   const WeightRows weights = random_rows(type(), 20, columns(256), random_);
   const auto k = static_cast<size_t>(weights.columns);
@@ -90,17 +81,6 @@ TEST_P(Linear, ExtremeActivations) {
   for (size_t i = 0; i < k; ++i)  // the largest dot products
     x.push_back(i % 2 == 0 ? -127.0f : 127.0f);
   compare(weights, x, 10, 1);
-}
-
-TEST_P(Linear, LargestCodesAndActivations) {
-  if (traits(type()).is_float()) GTEST_SKIP();
-  const int last = (1 << traits(type()).element_bits) - 1;
-  for (int code : {0, last}) {
-    WeightRows weights = random_rows(type(), 16, columns(256), random_);
-    std::fill(weights.codes.begin(), weights.codes.end(), static_cast<uint8_t>(code));
-    const std::vector<float> x(static_cast<size_t>(weights.columns), -3.0f);
-    compare(weights, x, 1, 1);
-  }
 }
 
 TEST_P(Linear, RowsDoNotDependOnEachOther) {
@@ -148,9 +128,36 @@ TEST_P(Linear, EmbeddingEqualsReference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, Linear, testing::Range(0, kWeightTypeCount), [](const auto& param) {
+class FloatLinear : public Linear {};
+
+TEST_P(FloatLinear, ColumnsNeedNotFillVectors) {
+  for (int64_t columns : {1, 3, 20, 37}) {
+    const WeightRows weights = random_rows(type(), 67, columns, random_);
+    for (int64_t rows : {1, 9})
+      compare(weights, random_floats(static_cast<size_t>(rows * columns), random_), rows, 1);
+  }
+}
+
+class QuantizedLinear : public Linear {};
+
+TEST_P(QuantizedLinear, LargestCodesAndActivations) {
+  const int last = (1 << traits(type()).element_bits) - 1;
+  for (int code : {0, last}) {
+    WeightRows weights = random_rows(type(), 16, columns(256), random_);
+    std::fill(weights.codes.begin(), weights.codes.end(), static_cast<uint8_t>(code));
+    const std::vector<float> x(static_cast<size_t>(weights.columns), -3.0f);
+    compare(weights, x, 1, 1);
+  }
+}
+
+std::string type_name(const testing::TestParamInfo<int>& param) {
   return std::string(traits(static_cast<WeightType>(param.param)).name);
-});
+}
+constexpr int kFloatTypes = 3;  // they come first
+INSTANTIATE_TEST_SUITE_P(Types, Linear, testing::Range(0, kWeightTypeCount), type_name);
+INSTANTIATE_TEST_SUITE_P(Types, FloatLinear, testing::Range(0, kFloatTypes), type_name);
+INSTANTIATE_TEST_SUITE_P(Types, QuantizedLinear, testing::Range(kFloatTypes, kWeightTypeCount),
+                         type_name);
 
 TEST(Embedding, TokensThatDoNotExistGiveNaN) {
   std::mt19937 random{20240603};

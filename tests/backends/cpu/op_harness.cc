@@ -2,7 +2,7 @@
 
 #include <cmath>
 #include <cstring>
-#include <limits>
+#include <map>
 #include <new>
 
 #include "base/float16.h"
@@ -138,10 +138,13 @@ std::vector<float> random_floats(size_t count, std::mt19937& random, float sprea
   return values;
 }
 
-std::vector<NamedBackend> cpu_backends(int threads) {
-  std::vector<NamedBackend> backends;
-  for (CpuTarget target : supported_targets())
-    backends.push_back({std::string(name(target)), std::make_unique<CpuBackend>(target, threads)});
+const std::vector<NamedBackend>& cpu_backends(int threads) {
+  static std::map<int, std::vector<NamedBackend>> all;
+  std::vector<NamedBackend>& backends = all[threads];
+  if (backends.empty())
+    for (CpuTarget target : supported_targets())
+      backends.push_back(
+          {std::string(name(target)), std::make_unique<CpuBackend>(target, threads)});
   return backends;
 }
 

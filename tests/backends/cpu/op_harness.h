@@ -83,12 +83,12 @@ WeightRows random_rows(WeightType type, int64_t rows, int64_t columns, std::mt19
 
 std::vector<float> random_floats(size_t count, std::mt19937& random, float spread = 1.0f);
 
-/// A backend for every supported target.
+/// A backend for every supported target; made once for each number of threads.
 struct NamedBackend {
   std::string name;
   std::unique_ptr<CpuBackend> backend;
 };
-std::vector<NamedBackend> cpu_backends(int threads);
+const std::vector<NamedBackend>& cpu_backends(int threads);
 
 /// Whether two lists are equal bit for bit; NaNs equal each other. Names the first difference.
 testing::AssertionResult same_bits(const std::vector<float>& actual,
