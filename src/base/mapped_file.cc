@@ -24,7 +24,8 @@ struct FileDescriptor {
 }  // namespace
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
-  const FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  // Without O_NONBLOCK, opening a pipe would wait for its writer.
+  const FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.value < 0) fail(ErrorCode::kIo, "{}: cannot open: {}", path.string(), strerror(errno));
   struct stat status {};
   if (::fstat(file.value, &status) != 0)

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "export/models/family.h"
 #include "export/program_builder.h"
+#include "export/prune.h"
 #include "export/quantize.h"
 #include "export/sampling_head.h"
 #include "program/program_file.h"
@@ -24,14 +25,23 @@ constexpr int64_t kMaxPrefillChunk = 128;
 // Rows are read, quantized, packed and written in pieces of about this many elements.
 constexpr int64_t kElementsAtOnce = int64_t{1} << 22;
 
-// tokens, input_pos -> logits of the last position, or of all.
+// What a method returns of the logits.
+enum class Returns { kNothing, kLastLogits, kAllLogits };
+
+// tokens, input_pos -> logits. A method that returns nothing only fills the key-value caches: an
+// engine feeds it all chunks of a prompt but the last, which saves their last layer and LM head.
 void build_method(ProgramBuilder& program, const ModelConfig& config, const std::string& name,
-                  bool all_positions) {
+                  Returns returns) {
   MethodBuilder g(program, name);
   const ModelInputs inputs{g.input("tokens", DataType::kI64, {kBatch, kTime}),
                            g.input("input_pos", DataType::kI64, {kBatch, kTime})};
   ValueId x = model_family(config.architecture)(g, config, inputs);
-  if (!all_positions) x = g.select_last(x);
+  if (returns == Returns::kNothing) {
+    g.finish({});
+    prune(program.program.methods.back());
+    return;
+  }
+  if (returns == Returns::kLastLogits) x = g.select_last(x);
   const char* head = config.tied_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
   g.finish({g.linear(x, head, config.vocab_size)});
 }
@@ -128,12 +138,11 @@ void write_matrix(const WeightInfo& weight, const CheckpointTensor& tensor, cons
 Program export_program(const ImportedModel& model, const ExportOptions& options,
                        const Backend& backend, const std::filesystem::path& path) {
   ProgramBuilder builder(*model.weights);
-  build_method(builder, model.config, "forward", /*all_positions=*/false);
   Program& program = builder.program;
-  if (options.sample)
-    add_sampling_head(program, program.methods.front());
-  else
-    build_method(builder, model.config, "forward_all", /*all_positions=*/true);
+  build_method(builder, model.config, "forward", Returns::kLastLogits);
+  if (options.sample) add_sampling_head(program, program.methods.front());
+  build_method(builder, model.config, "prefill", Returns::kNothing);
+  if (!options.sample) build_method(builder, model.config, "forward_all", Returns::kAllLogits);
 
   set_constants(program, model, options);
   program.packing = backend.name();

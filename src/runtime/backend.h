@@ -89,8 +89,8 @@ class Backend {
   virtual void unpack(const PackedWeight& matrix, int64_t first, int64_t count,
                       WeightRows& rows) const = 0;
 
-  /// Bytes of scratch memory for a call of these shapes; data pointers are not set yet. Never more
-  /// for a call with a smaller batch or time.
+  /// Bytes of scratch memory for a call of these shapes, those of its cache among them; data
+  /// pointers are not set yet. Never more for a call with a smaller batch or time.
   virtual uint64_t scratch_bytes(const OpCall& call) const = 0;
   /// Executes one op. Does not allocate, and does not throw for a call whose shapes were checked.
   virtual void execute(const OpCall& call) = 0;

@@ -84,7 +84,13 @@ Executor::Executor(const Program& program, const Method& method,
     call.weights = {weight, node.weights.size()};
     operand += node.inputs.size() + node.outputs.size();
     weight += node.weights.size();
+    KvCache cache;
+    if (node.state >= 0) {
+      cache = kv_cache_shape(program, static_cast<size_t>(node.state), max_batch);
+      call.cache = &cache;
+    }
     scratch_bytes_ = std::max(scratch_bytes_, backend.scratch_bytes(call));
+    call.cache = nullptr;
     calls_.push_back(call);
   }
   arena_ = ZeroedMemory(plan_.bytes + scratch_bytes_, "activations");

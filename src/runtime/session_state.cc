@@ -34,6 +34,18 @@ uint64_t part_bytes(const Program& program, const KvCacheSpec& spec, int64_t dim
 
 }  // namespace
 
+KvCache kv_cache_shape(const Program& program, size_t i, int64_t batch) {
+  const KvCacheSpec& spec = program.states[i];
+  KvCache cache;
+  cache.type = spec.type;
+  cache.batch = batch;
+  cache.kv_heads = spec.kv_heads;
+  cache.key_dim = spec.key_dim;
+  cache.value_dim = spec.value_dim;
+  cache.capacity = cache_capacity(program, spec);
+  return cache;
+}
+
 uint64_t session_state_bytes(const Program& program, int64_t batch) {
   uint64_t bytes = 0;
   for (const KvCacheSpec& spec : program.states)
@@ -49,10 +61,10 @@ SessionState::SessionState(const Program& program, int64_t batch)
   const int64_t max_length = rewindable_;
   const int64_t max_chunk = program.constant("get_max_prefill_chunk");
   std::byte* next = memory_.bytes().data();
-  for (const KvCacheSpec& spec : program.states) {
-    KvCache cache{spec.type,    batch,          spec.kv_heads,
-                  spec.key_dim, spec.value_dim, cache_capacity(program, spec),
-                  next,         nullptr};
+  for (size_t i = 0; i < program.states.size(); ++i) {
+    const KvCacheSpec& spec = program.states[i];
+    KvCache cache = kv_cache_shape(program, i, batch);
+    cache.keys = next;
     next += part_bytes(program, spec, spec.key_dim, batch);
     cache.values = next;
     next += part_bytes(program, spec, spec.value_dim, batch);

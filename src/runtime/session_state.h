@@ -38,6 +38,9 @@ class SessionState {
   int64_t rewindable_ = 0;  // positions that a row may step back by
 };
 
+/// Cache `i` of a session of `batch` rows, but for its memory.
+KvCache kv_cache_shape(const Program& program, size_t i, int64_t batch);
+
 /// Bytes of the caches of one session of `batch` rows once they are full.
 uint64_t session_state_bytes(const Program& program, int64_t batch);
 

@@ -31,7 +31,22 @@ const Alphabet& alphabet() {
   return instance;
 }
 
+// −1: not a hexadecimal digit
+int digit_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return -1;
+}
+
 }  // namespace
+
+std::optional<unsigned char> byte_of_spelling(std::string_view spelling) {
+  if (spelling.size() != 6 || !spelling.starts_with("<0x") || spelling[5] != '>') return {};
+  const int high = digit_value(spelling[3]), low = digit_value(spelling[4]);
+  if (high < 0 || low < 0) return {};
+  return static_cast<unsigned char>(high * 16 + low);
+}
 
 std::optional<std::string> bytes_of_spelling(std::string_view spelling) {
   std::string bytes;

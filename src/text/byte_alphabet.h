@@ -1,4 +1,4 @@
-// GPT-2's printable spelling of bytes, in which byte-level vocabularies are written.
+// How vocabularies spell bytes.
 #pragma once
 
 #include <optional>
@@ -7,12 +7,15 @@
 
 namespace gumbel {
 
-/// The bytes that `spelling` spells; none if it holds a character outside the alphabet.
-/// Bytes 21..7E, A1..AC and AE..FF are spelt as the character of that number, the 68 others,
-/// ascending, as U+0100 to U+0143.
+/// The byte that SentencePiece's "<0x41>" spells; none if `spelling` is anything else.
+std::optional<unsigned char> byte_of_spelling(std::string_view spelling);
+
+/// The bytes that `spelling` spells in GPT-2's printable alphabet; none if it holds a character
+/// outside the alphabet. Bytes 21..7E, A1..AC and AE..FF are spelt as the character of that number,
+/// the 68 others, ascending, as U+0100 to U+0143.
 std::optional<std::string> bytes_of_spelling(std::string_view spelling);
 
-/// How `bytes` are spelt.
+/// How that alphabet spells `bytes`.
 std::string spelling_of_bytes(std::string_view bytes);
 
 }  // namespace gumbel

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "text/bpe.h"
+#include "text/byte_alphabet.h"
 #include "text/detokenizer.h"
 #include "text/normalize.h"
 #include "text/pre_tokenizer.h"
@@ -217,9 +218,9 @@ std::string Tokenizer::piece(std::int64_t id) const {
   const std::uint32_t token = state_->checked(id);
   std::string bytes(record.piece(token));
   if (record.kind() != TokenizerKind::kSentencePiece) return bytes;
-  if (record.type(token) == TokenType::kByte && bytes.size() == 6) {
-    const auto digit = [](char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; };
-    return std::string(1, static_cast<char>(digit(bytes[3]) * 16 + digit(bytes[4])));
+  if (record.type(token) == TokenType::kByte) {
+    const auto byte = byte_of_spelling(bytes);
+    return byte ? std::string(1, static_cast<char>(*byte)) : bytes;
   }
   if (record.type(token) == TokenType::kNormal || record.has(kFlagSpacesInAllTokens)) {
     replace_all(bytes, kSpaceMark, " ");

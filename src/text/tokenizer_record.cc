@@ -178,15 +178,13 @@ Words byte_tokens(const TokenizerDefinition& definition, const std::vector<std::
         tokens[static_cast<unsigned char>(pieces[i][0])] = i;
       }
     } else if (type == TokenType::kByte) {
-      unsigned byte = 256;
-      if (pieces[i].size() == 6 && std::sscanf(pieces[i].c_str(), "<0x%2X>", &byte) == 1 &&
-          byte < 256) {
-        tokens[byte] = i;
-      } else {
+      const auto byte = byte_of_spelling(pieces[i]);
+      if (!byte) {
         fail(ErrorCode::kCorruptFile,
              "tokenizer: byte token {} is spelt {}, expected <0x00> to <0xFF>", i,
              quote_text(pieces[i]));
       }
+      tokens[*byte] = i;
     }
   }
   return tokens;

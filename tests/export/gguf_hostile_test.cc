@@ -136,6 +136,7 @@ std::vector<Hostile> hostile_files() {
           with_tensor({1024, 1024}, 0, 0));
   corrupt("offset past the end", "at offset 4096 within", with_tensor({1}, 0, 4096));
   corrupt("offset 2^64 - 32", "within the", with_tensor({1}, 0, ~uint64_t{31}));
+  corrupt("offset and size that add up to 0", "within the", with_tensor({8}, 0, ~uint64_t{31}));
   corrupt("unaligned offset", "multiple of 32, got 4", with_tensor({1}, 0, 4));
   corrupt("a row of half a block", "multiple of 32 (q4_0), got 16", with_tensor({16}, 2, 0));
   corrupt("a row of half a K-block", "multiple of 256 (q4_k), got 128", with_tensor({128}, 12, 0));

@@ -99,6 +99,19 @@ TEST(HfConfig, Gemma3InBothSpellings) {
   }
 }
 
+TEST(HfConfig, Gemma3TakesEachKindOfLayersOwnRotaryParameters) {
+  json config = golden("gemma3");
+  config["rope_parameters"] = {
+      {"full_attention", {{"rope_theta", 2e6}, {"rope_type", "linear"}, {"factor", 8.0}}},
+      {"sliding_attention", {{"rope_theta", 3e4}, {"rope_type", "default"}}}};
+  const ModelConfig c = read(config);
+  EXPECT_EQ(c.rotary.theta, 2e6);
+  EXPECT_EQ(c.rotary.scaling, RotaryConfig::Scaling::kLinear);
+  EXPECT_EQ(c.rotary.factor, 8.0);
+  EXPECT_EQ(c.rotary_local.theta, 3e4);
+  EXPECT_EQ(c.rotary_local.scaling, RotaryConfig::Scaling::kNone);
+}
+
 // The text_config of gemma-3-4b-it's config.json leaves out what equals the class's defaults.
 TEST(HfConfig, MultimodalGemma3) {
   const ModelConfig c = read(json::parse(R"({

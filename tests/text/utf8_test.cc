@@ -49,5 +49,14 @@ TEST(ByteAlphabet, SpellsEveryByteInItsOwnWay) {
   EXPECT_EQ(bytes_of_spelling("\xFF"), std::nullopt);
 }
 
+TEST(ByteAlphabet, ReadsSentencePieceBytes) {
+  EXPECT_EQ(byte_of_spelling("<0x00>"), 0x00);
+  EXPECT_EQ(byte_of_spelling("<0xfF>"), 0xFF);
+  for (const char* other :
+       {"", "<0x4>", "<0x4 >", "<0x+4>", "<0x4G>", "<0x041>", "0x41", "<0X41>"}) {
+    EXPECT_EQ(byte_of_spelling(other), std::nullopt) << other;
+  }
+}
+
 }  // namespace
 }  // namespace gumbel

@@ -1,13 +1,13 @@
 #include "backends/cpu/cpu_backend.h"
 
 #include "backends/cpu/packing.h"
-#include "runtime/sample_operands.h"
-#include "sampling/sampler.h"
+#include "backends/cpu/sample.h"
 
 namespace gumbel::cpu {
 
 CpuBackend::CpuBackend(CpuTarget target, int threads)
-    : pool_(threads),
+    : target_(target),
+      pool_(threads),
       attention_f16_(attention_kernels(target, DataType::kF16)),
       attention_f32_(attention_kernels(target, DataType::kF32)),
       vector_(vector_kernels(target)) {
@@ -40,6 +40,10 @@ uint64_t CpuBackend::scratch_bytes(const OpCall& call) const {
     case Op::kAttention:
       return static_cast<uint64_t>(pool_.threads()) * sizeof(float) *
              static_cast<uint64_t>(score_floats(call.cache->capacity));
+    case Op::kSample: {
+      const Tensor& logits = call.inputs[0];
+      return static_cast<uint64_t>(logits.dims[0]) * SampleScratch::bytes(logits.last());
+    }
     default:
       return 0;
   }
@@ -68,10 +72,7 @@ void CpuBackend::execute(const OpCall& call) {
     case Op::kSelectLast:
       return select_last(call);
     case Op::kSample:
-      for (int64_t row = 0; row < call.outputs[0].dims[0]; ++row)
-        call.outputs[0].as<int64_t>()[row] =
-            sample(sample_logits(call, row), sample_parameters(call, row));
-      return;
+      return sample(call);
     case Op::kReshape:
       return;  // an alias: the runtime gives input and output one address
   }

@@ -38,7 +38,9 @@ class CpuBackend final : public Backend {
   void add(const OpCall& call) const;
   void gated_activation(const OpCall& call) const;
   void select_last(const OpCall& call) const;
+  void sample(const OpCall& call) const;
 
+  CpuTarget target_;
   ThreadPool pool_;
   std::array<LinearKernels, kWeightTypeCount> linear_;
   AttentionKernels attention_f16_;

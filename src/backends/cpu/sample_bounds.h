@@ -54,6 +54,15 @@ struct KeyAbove {
                                  : key) {}
 };
 
+/// A sum of approximate masses A and the exact sum E of n tokens (mass_q40 without its 2^40) differ
+/// by |A - E| <= kMassError * A + n * 2^-40. Per token, relative to its mass:
+///   7.5e-5  the cubic (sample_mass-inl.h), 3.0e-7 its rounding,
+///   0.5e-7  the fraction of the surprisal, which the exact mass cuts off,
+///   1.2e-7  the exact mass's own polynomial (its cut at 2^-40 is the other term);
+/// and summing up to 256 in float adds 256 * 2^-24 = 1.53e-5. Chunks are summed in double.
+/// A row that holds +infinity has no finite sum here: A is NaN, and no comparison with it is true.
+inline constexpr double kMassError = 1.2e-4;
+
 /// An upper bound of the noise of a token whose word has top byte b: noise is non-increasing in the
 /// word up to one unit (gumbel_from_words), so the least word with that byte, plus one unit.
 inline constexpr std::array<int32_t, 256> kNoiseBoundOfByte = [] {

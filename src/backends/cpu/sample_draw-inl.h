@@ -20,6 +20,10 @@ namespace HWY_NAMESPACE {
 
 using CounterTag = hn::ScalableTag<uint64_t>;
 
+/// Vectors of Philox blocks that run side by side: one alone waits for its products, and this many
+/// fill a chunk on AVX2.
+inline constexpr size_t kInterleaved = 4;
+
 /// Philox with all but the first counter word fixed. Of the first two rounds little depends on that
 /// word: with counter (x, position, stream, domain) and 64-bit products,
 ///   round 1: x * M0 = p gives words (a, b, hi(p) ^ domain ^ k1, lo(p)), where a and b are
@@ -106,18 +110,21 @@ HWY_INLINE V join_words(V a, V b) {
 /// The top bytes of a chunk's tokens, in order of their ids.
 HWY_INLINE void draw_top_bytes(const PhiloxDraw& draw, size_t chunk, uint8_t* bytes) {
   const CounterTag d;
-  const size_t lanes = hn::Lanes(d);
+  using V = hn::VFromD<CounterTag>;
   constexpr size_t kBlocksOfChunk = kChunk / 16;
+  constexpr size_t kVectors = std::min<size_t>(kInterleaved, kBlocksOfChunk / hn::MaxLanes(d));
   auto* out = reinterpret_cast<uint64_t*>(bytes);
-  for (size_t block = 0; block < kBlocksOfChunk; block += 2 * lanes) {
-    const uint64_t begin = chunk * kBlocksOfChunk + block;
-    using V = hn::VFromD<CounterTag>;
-    const V first[2] = {hn::Iota(d, begin), hn::Iota(d, begin + lanes)};
-    V words[4][2];
-    philox_blocks<2>(draw, first, words);
-    for (size_t b = 0; b < 2; ++b)
+  // Iota of a variable would be built through memory, and the load wait for its stores.
+  const V count = hn::Iota(d, uint64_t{0});
+  for (size_t block = 0; block < kBlocksOfChunk; block += kVectors * hn::Lanes(d)) {
+    V first[kVectors], words[4][kVectors];
+    for (size_t b = 0; b < kVectors; ++b)
+      first[b] = hn::Add(count, hn::Set(d, chunk * kBlocksOfChunk + block + b * hn::Lanes(d)));
+    philox_blocks<kVectors>(draw, first, words);
+    for (size_t b = 0; b < kVectors; ++b)
       hn::StoreInterleaved2(join_words(words[0][b], words[1][b]),
-                            join_words(words[2][b], words[3][b]), d, out + 2 * (block + b * lanes));
+                            join_words(words[2][b], words[3][b]), d,
+                            out + 2 * (block + b * hn::Lanes(d)));
   }
 }
 
@@ -170,52 +177,111 @@ struct Winner {
   int32_t score = std::numeric_limits<int32_t>::min();
 };
 
-/// Tokens that may win, waiting for their low bits, and the winner so far.
+/// Tokens that may win, waiting until there are enough of them, and the winner so far.
 class Contest {
  public:
-  explicit Contest(const NoiseKey& key)
-      : key_(key), top_(key, kDomainTop), low_bits_(key, kDomainLow) {}
+  Contest(const Row& row, const Prefix& prefix, const SurprisalScale& s, const NoiseKey& key)
+      : row_(row),
+        prefix_(prefix),
+        s_(s),
+        key_(key),
+        top_(key, kDomainTop),
+        low_(key, kDomainLow) {}
 
-  /// Of the top bytes.
-  const PhiloxDraw& top() const { return top_; }
   const Winner& winner() const { return winner_; }
 
-  /// The noise that a token of surprisal z needs in order to win or to tie. No less than -5.1 - 100
-  /// and no more than 64.5 + 100, it exceeds int32.
-  int64_t needed(int32_t z) const { return int64_t{winner_.score} + z; }
-
-  void enter(int64_t token, int32_t key, int32_t z, uint8_t top) {
-    tokens_[waiting_] = static_cast<uint64_t>(token);
-    keys_[waiting_] = key;
-    surprisals_[waiting_] = z;
-    tops_[waiting_] = top;
-    if (++waiting_ == kBatch) settle();
+  /// Enters the tokens of chunk c that may win by their top bytes.
+  HWY_NOINLINE void enter_chunk(size_t c) {
+    const int64_t needed = noise_needed(row_.scratch->surprisals[c]);
+    if (!prefix_.reaches(row_.scratch->best_keys[c]) || kNoiseBoundOfByte[0] < needed) return;
+    HWY_ALIGN uint8_t bytes[kChunk];
+    uint64_t passed[kChunk / 64];
+    draw_top_bytes(top_, c, bytes);
+    find_at_most(bytes, largest_byte_reaching(needed), passed);
+    for (size_t word = 0; word < kChunk / 64; ++word) {
+      // Few tokens pass, and whether one does cannot be predicted: two are always written, and
+      // count if they are there.
+      uint64_t bits = passed[word];
+      const auto count = static_cast<size_t>(std::popcount(bits));
+      for (size_t i = 0; i < 2; ++i) {
+        add(c, word * 64 + (static_cast<size_t>(std::countr_zero(bits)) & 63), bytes, i);
+        bits &= bits - 1;
+      }
+      for (size_t i = 2; i < count; ++i) {
+        add(c, word * 64 + static_cast<size_t>(std::countr_zero(bits)), bytes, i);
+        bits &= bits - 1;
+      }
+      entries_ += count;
+    }
+    if (entries_ >= kBatch) settle();
   }
 
-  void settle() {
-    if (waiting_ == 0) return;
-    std::fill(tokens_ + waiting_, tokens_ + kBatch, 0);
-    draw_low_words(low_bits_, tokens_, low_);
-    for (size_t i = 0; i < waiting_; ++i) {
-      const uint32_t word = (uint32_t{tops_[i]} << 24) | (static_cast<uint32_t>(low_[i]) >> 8);
-      if (noise_bound(word) < needed(surprisals_[i])) continue;
-      const auto token = static_cast<uint32_t>(tokens_[i]);
-      const int32_t score = gumbel_q24(token, word, key_) - surprisals_[i];
-      // Chunks do not come in order: of equal scores, the lower id wins.
-      if (score > winner_.score || (score == winner_.score && token < winner_.token))
-        winner_ = {token, keys_[i], score};
+  /// Scores what has been entered.
+  HWY_NOINLINE void settle() {
+    size_t waiting = 0;
+    for (size_t i = 0; i < entries_; ++i) {
+      const Entry& entry = entry_[i];
+      const size_t c = entry.token / kChunk;
+      const int32_t token_key = rank_key(row_.chunk(c)[entry.token % kChunk]);
+      const int32_t z = surprisal_q24(s_.best_key, token_key, s_.scale);
+      tokens_[waiting] = entry.token;
+      keys_[waiting] = token_key;
+      surprisals_[waiting] = z;
+      tops_[waiting] = entry.top;
+      const bool kept = prefix_.keeps(token_key, entry.token);
+      const bool may_win = kNoiseBoundOfByte[entry.top] >= noise_needed(z);
+      waiting += static_cast<size_t>(kept) & static_cast<size_t>(may_win);
+      if (waiting == kBatch) waiting = score(waiting);
     }
-    waiting_ = 0;
+    score(waiting);
+    entries_ = 0;
   }
 
  private:
+  struct Entry {
+    uint32_t token;
+    uint8_t top;
+  };
+
+  /// The noise that a token of surprisal z needs in order to win or to tie. From -5.1 - 100 to
+  /// 64.5 + 100, it exceeds int32.
+  int64_t noise_needed(int32_t z) const { return int64_t{winner_.score} + z; }
+
+  void add(size_t c, size_t i, const uint8_t* bytes, size_t offset) {
+    entry_[entries_ + offset] = {static_cast<uint32_t>(c * kChunk + i), bytes[i]};
+  }
+
+  /// Draws the low bits of the first `waiting` tokens, and scores those whose word can win. Returns
+  /// 0, the number that wait thereafter.
+  size_t score(size_t waiting) {
+    if (waiting == 0) return 0;
+    std::fill(tokens_ + waiting, tokens_ + kBatch, 0);
+    draw_low_words(low_, tokens_, words_);
+    for (size_t i = 0; i < waiting; ++i) {
+      const uint32_t word = (uint32_t{tops_[i]} << 24) | (static_cast<uint32_t>(words_[i]) >> 8);
+      if (noise_bound(word) < noise_needed(surprisals_[i])) continue;
+      const auto token = static_cast<uint32_t>(tokens_[i]);
+      const int32_t token_score = gumbel_q24(token, word, key_) - surprisals_[i];
+      // Chunks do not come in order: of equal scores, the lower id wins.
+      if (token_score > winner_.score || (token_score == winner_.score && token < winner_.token))
+        winner_ = {token, keys_[i], token_score};
+    }
+    return 0;
+  }
+
+  const Row& row_;
+  Prefix prefix_;
+  SurprisalScale s_;
   NoiseKey key_;
   PhiloxDraw top_;
-  PhiloxDraw low_bits_;
+  PhiloxDraw low_;
   Winner winner_;
-  size_t waiting_ = 0;
+  size_t entries_ = 0;
+  // Below kBatch wait between chunks, a chunk adds kChunk, and two may be written that do not
+  // count.
+  Entry entry_[kBatch + kChunk + 2];
   HWY_ALIGN uint64_t tokens_[kBatch];
-  HWY_ALIGN uint64_t low_[kBatch];
+  HWY_ALIGN uint64_t words_[kBatch];
   int32_t keys_[kBatch];
   int32_t surprisals_[kBatch];
   uint8_t tops_[kBatch];
@@ -236,40 +302,16 @@ HWY_INLINE void find_chunk_surprisals(const Row& row, const SurprisalScale& s) {
   }
 }
 
-/// Enters the tokens of chunk c that may win.
-HWY_NOINLINE void enter_chunk(const Row& row, size_t c, const Prefix& prefix,
-                              const SurprisalScale& s, Contest& contest) {
-  const int64_t needed = contest.needed(row.scratch->surprisals[c]);
-  if (!prefix.reaches(row.scratch->best_keys[c]) || kNoiseBoundOfByte[0] < needed) return;
-  const uint8_t threshold = largest_byte_reaching(needed);
-
-  HWY_ALIGN uint8_t bytes[kChunk];
-  uint64_t passed[kChunk / 64];
-  draw_top_bytes(contest.top(), c, bytes);
-  find_at_most(bytes, threshold, passed);
-  const float* chunk = row.chunk(c);
-  for (size_t word = 0; word < kChunk / 64; ++word) {
-    for (uint64_t bits = passed[word]; bits != 0; bits &= bits - 1) {
-      const size_t i = word * 64 + static_cast<size_t>(std::countr_zero(bits));
-      const auto token = static_cast<int64_t>(c * kChunk + i);
-      const int32_t key = rank_key(chunk[i]);
-      if (!prefix.keeps(key, token)) continue;
-      const int32_t z = surprisal_q24(s.best_key, key, s.scale);
-      if (kNoiseBoundOfByte[bytes[i]] >= contest.needed(z)) contest.enter(token, key, z, bytes[i]);
-    }
-  }
-}
-
 /// The winner among the tokens of `prefix`, which holds at least the best one.
 /// find_chunk_surprisals() comes before.
-HWY_NOINLINE Winner draw_among(const Row& row, const Prefix& prefix, const SurprisalScale& s,
-                               const NoiseKey& key) {
-  Contest contest(key);
+HWY_INLINE Winner draw_among(const Row& row, const Prefix& prefix, const SurprisalScale& s,
+                             const NoiseKey& key) {
+  Contest contest(row, prefix, s, key);
   // The best token's chunk first: its score rules out most of the others.
-  enter_chunk(row, row.best_chunk, prefix, s, contest);
+  contest.enter_chunk(row.best_chunk);
   contest.settle();
   for (size_t c = 0; c < row.chunks; ++c)
-    if (c != row.best_chunk) enter_chunk(row, c, prefix, s, contest);
+    if (c != row.best_chunk) contest.enter_chunk(c);
   contest.settle();
   return contest.winner();
 }

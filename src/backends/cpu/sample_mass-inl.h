@@ -31,15 +31,6 @@ HWY_INLINE V surprisal_lanes(V logits, const SurprisalScale& s) {
   return hn::Min(scaled, hn::Set(d, static_cast<float>(kSurprisalCap)));
 }
 
-/// A sum of approximate masses A and the exact sum E of n tokens (mass_q40 without its 2^40) differ
-/// by |A - E| <= kMassError * A + n * 2^-40. Per token, relative to its mass:
-///   7.5e-5  the cubic below, 3.0e-7 its rounding,
-///   0.5e-7  the fraction of the surprisal, which the exact mass cuts off,
-///   1.2e-7  the exact mass's own polynomial (its cut at 2^-40 is the other term);
-/// and summing up to 256 in float adds 256 * 2^-24 = 1.53e-5. Chunks are summed in double.
-/// A row that holds +infinity has no finite sum here: A is NaN, and no comparison with it is true.
-inline constexpr double kMassError = 1.2e-4;
-
 /// 2^-y of every lane, y = (best - logit) * scale, the surprisal in units of log2, at most 100.
 ///
 /// y = n + f with n the nearest integer: adding 1.5 * 2^23 leaves no fraction bits and n in the low
@@ -68,8 +59,9 @@ struct MassSums {
 
 /// approximate_mass_above(), where `outer` keeps every token: kWhole. Banned ones count as 2^-100.
 template <bool kWhole>
-HWY_NOINLINE MassSums sum_approximate_masses(const Row& row, const SurprisalScale& s, int32_t outer,
-                                             int32_t inner, float* chunk_masses) {
+inline HWY_NOINLINE MassSums sum_approximate_masses(const Row& row, const SurprisalScale& s,
+                                                    int32_t outer, int32_t inner,
+                                                    float* chunk_masses) {
   const FloatTag d;
   const IntTag di;
   const auto best = hn::Set(d, logit_of_key(s.best_key));
@@ -119,7 +111,8 @@ HWY_INLINE MassSums approximate_mass_above(const Row& row, const SurprisalScale&
 
 /// The exact mass of the tokens with keys above `key`, 40 fraction bits: mass_q40 of every lane. A
 /// vector of 32-bit surprisals is taken as two of 64-bit lanes, even and odd.
-HWY_NOINLINE uint64_t exact_mass_above(const Row& row, const SurprisalScale& s, int32_t key) {
+inline HWY_NOINLINE uint64_t exact_mass_above(const Row& row, const SurprisalScale& s,
+                                              int32_t key) {
   uint64_t total = 0;
 #if HWY_TARGET == HWY_SCALAR
   for (size_t c = 0; c < row.chunks; ++c) {
@@ -171,8 +164,8 @@ HWY_NOINLINE uint64_t exact_mass_above(const Row& row, const SurprisalScale& s, 
 ///
 /// kPoints tokens are picked at even steps of the cumulative mass, so each in proportion to its
 /// mass; the share-quantile of their keys estimates the ranking's. Only a guess: its caller checks.
-HWY_NOINLINE int32_t guess_key_of_share(const Row& row, const SurprisalScale& s, int32_t outer,
-                                        double total, double share) {
+inline HWY_NOINLINE int32_t guess_key_of_share(const Row& row, const SurprisalScale& s,
+                                               int32_t outer, double total, double share) {
   constexpr size_t kPoints = 128;
   constexpr size_t kGroup = 16;
   const FloatTag d;

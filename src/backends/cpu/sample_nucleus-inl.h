@@ -93,8 +93,9 @@ inline constexpr float kGuessBelow = 0.5f;
 
 /// The winner among the tokens of `kept` (what top_k and min_p leave) that lie in the nucleus of
 /// `candidates` (what top_k leaves).
-HWY_NOINLINE int64_t draw_nucleus(const Row& row, const Prefix& candidates, const Prefix& kept,
-                                  const SurprisalScale& s, const SamplingParameters& parameters) {
+inline HWY_NOINLINE int64_t draw_nucleus(const Row& row, const Prefix& candidates,
+                                         const Prefix& kept, const SurprisalScale& s,
+                                         const SamplingParameters& parameters) {
   NucleusCheck check(row, s, candidates, parameters.top_p);
   const auto guess_nucleus = [&]() -> Prefix {
     // Two standard deviations of a quantile of 128 points beyond top_p: seldom too short.

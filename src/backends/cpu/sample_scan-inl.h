@@ -46,23 +46,13 @@ HWY_INLINE size_t round_up_to_vector(size_t count) {
   return (count + lanes - 1) / lanes * lanes;
 }
 
-/// rank_key of every lane: the magnitude, negated where the sign is set. (0x80000000 + m) becomes
-/// 0x80000000 - (0x80000000 + m) = -m.
-template <class V>
-HWY_INLINE V keys_of_bits(V bits) {
-  const IntTag d;
-  const V sign_bit = hn::Set(d, static_cast<int32_t>(0x80000000u));
-  const V key = hn::IfThenElse(hn::Lt(bits, hn::Zero(d)), hn::Sub(sign_bit, bits), bits);
-  return hn::Min(key, hn::Set(d, kLargestKey));
-}
-
 /// Scans the row and fills scratch.best_keys. The row holds at least one logit.
 ///
 /// Three running extremes of the raw bits say everything about a set of floats: read as signed
 /// integers, the largest is the largest non-negative float if there is one (or a NaN); read as
 /// unsigned, the least is the best of negative floats if there is no other, and the largest is
 /// above 0xFF800000 only if a NaN with a sign is there.
-HWY_NOINLINE Row scan(std::span<const float> logits, SampleScratch& scratch) {
+inline HWY_NOINLINE Row scan(std::span<const float> logits, SampleScratch& scratch) {
   const IntTag d;
   const WordTag du;
   Row row{.logits = logits.data(),
@@ -139,7 +129,7 @@ HWY_INLINE int64_t count_equal_in_chunk(const float* chunk, int32_t key) {
 }
 
 /// How many tokens with id below `end` have exactly this key.
-HWY_NOINLINE int64_t count_equal(const Row& row, int32_t key, int64_t end) {
+inline HWY_NOINLINE int64_t count_equal(const Row& row, int32_t key, int64_t end) {
   int64_t count = 0;
   const size_t whole_chunks = static_cast<size_t>(end) / kChunk;
   for (size_t c = 0; c < whole_chunks; ++c)

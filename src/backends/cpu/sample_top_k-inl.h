@@ -6,6 +6,9 @@
 #define GUMBEL_SAMPLE_TOP_K_INL_H
 #endif
 
+#include <bit>
+#include <iterator>
+
 #include "backends/cpu/sample_scan-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -25,8 +28,8 @@ HWY_INLINE int64_t count_at_least(const int32_t* keys, size_t count, int32_t key
 
 /// The k-th largest of `count` keys, padded as above, 1 <= k <= count, which lies in [low, high]:
 /// the largest key that k of them reach, by bisection.
-HWY_NOINLINE int32_t kth_largest(const int32_t* keys, size_t count, int64_t k, int32_t low,
-                                 int32_t high) {
+inline HWY_NOINLINE int32_t kth_largest(const int32_t* keys, size_t count, int64_t k, int32_t low,
+                                        int32_t high) {
   int64_t reached = low;  // by at least k keys
   int64_t missed = int64_t{high} + 1;
   while (missed - reached > 1) {
@@ -77,39 +80,58 @@ HWY_INLINE KeyRange guess_range_of_kth(const Row& row, int64_t k) {
   return range;
 }
 
-/// Copies the keys in `range` to scratch.keys, padded, and returns how many; `above` counts the
-/// keys beyond it.
-HWY_NOINLINE size_t gather_keys(const Row& row, KeyRange range, int64_t& above) {
+/// One bit for every token of a chunk whose key is in `range`; adds to `beyond` how many lie above
+/// it.
+HWY_INLINE void find_keys_in(const float* chunk, KeyRange range, uint64_t (&bits)[kChunk / 64],
+                             int64_t& beyond) {
   const IntTag d;
-  const KeyAbove above_low(range.low - 1), above_high(range.high);
-  const auto low_flip = hn::Set(d, above_low.flip);
-  const auto low_below = hn::Set(d, above_low.below);
-  const auto high_flip = hn::Set(d, above_high.flip);
-  const auto high_below = hn::Set(d, above_high.below);
-  int32_t* keys = row.scratch->keys;
-  size_t count = 0;
-  auto minus_beyond = hn::Zero(d);
-  for (size_t c = 0; c < row.chunks; ++c) {
-    if (row.scratch->best_keys[c] < range.low) continue;
-    const auto* bits = reinterpret_cast<const int32_t*>(row.chunk(c));
+  // A mask of fewer than 8 lanes does not fill the byte that it is stored to.
+  if constexpr (hn::MaxLanes(IntTag()) >= 8) {
+    const KeyAbove above_low(range.low - 1), above_high(range.high);
+    const auto* raw = reinterpret_cast<const int32_t*>(chunk);
+    auto* out = reinterpret_cast<uint8_t*>(bits);
+    auto minus_beyond = hn::Zero(d);
     for (size_t i = 0; i < kChunk; i += hn::Lanes(d)) {
-      const auto v = hn::LoadU(d, bits + i);
-      const auto beyond = hn::Gt(hn::Xor(v, high_flip), high_below);
-      const auto inside = hn::AndNot(beyond, hn::Gt(hn::Xor(v, low_flip), low_below));
-      minus_beyond = hn::Add(minus_beyond, hn::VecFromMask(d, beyond));
-      if (hn::AllFalse(d, inside)) continue;
-      // Writes a whole vector: scratch.keys has room for a chunk more than the row.
-      hn::StoreU(hn::Compress(keys_of_bits(v), inside), d, keys + count);
-      count += hn::CountTrue(d, inside);
+      const auto v = hn::LoadU(d, raw + i);
+      const auto high =
+          hn::Gt(hn::Xor(v, hn::Set(d, above_high.flip)), hn::Set(d, above_high.below));
+      const auto low = hn::Gt(hn::Xor(v, hn::Set(d, above_low.flip)), hn::Set(d, above_low.below));
+      minus_beyond = hn::Add(minus_beyond, hn::VecFromMask(d, high));
+      hn::StoreMaskBits(d, hn::AndNot(high, low), out + i / 8);
+    }
+    beyond -= hn::GetLane(hn::SumOfLanes(d, minus_beyond));
+  } else {
+    std::fill(std::begin(bits), std::end(bits), 0);
+    for (size_t i = 0; i < kChunk; ++i) {
+      const int32_t key = rank_key(chunk[i]);
+      bits[i / 64] |= uint64_t{key >= range.low && key <= range.high} << (i % 64);
+      beyond += key > range.high;
     }
   }
-  above = -int64_t{hn::GetLane(hn::SumOfLanes(d, minus_beyond))};
+}
+
+/// Copies the keys in `range` to scratch.keys, padded, and returns how many; `above` counts the
+/// keys beyond it. (Highway's Compress would do, but on AVX2 its table is copied to the stack every
+/// time.)
+inline HWY_NOINLINE size_t gather_keys(const Row& row, KeyRange range, int64_t& above) {
+  int32_t* keys = row.scratch->keys;
+  size_t count = 0;
+  above = 0;
+  for (size_t c = 0; c < row.chunks; ++c) {
+    if (row.scratch->best_keys[c] < range.low) continue;
+    const float* chunk = row.chunk(c);
+    uint64_t inside[kChunk / 64];
+    find_keys_in(chunk, range, inside, above);
+    for (size_t word = 0; word < kChunk / 64; ++word)
+      for (uint64_t bits = inside[word]; bits != 0; bits &= bits - 1)
+        keys[count++] = rank_key(chunk[word * 64 + static_cast<size_t>(std::countr_zero(bits))]);
+  }
   pad_to_vector(keys, count);
   return count;
 }
 
 /// The prefix of the k best tokens, k >= 1; every token where no more than k are not banned.
-HWY_NOINLINE Prefix select_top_k(const Row& row, int64_t k) {
+inline HWY_NOINLINE Prefix select_top_k(const Row& row, int64_t k) {
   if (k >= row.vocab) return {};
   const int32_t* keys = row.scratch->keys;
   KeyRange range = guess_range_of_kth(row, k);
