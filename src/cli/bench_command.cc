@@ -37,10 +37,11 @@ using Figures = std::map<std::string, double>;
 Figures measure(const BenchCommand& bench) {
   Engine engine(bench.program, {bench.device.backend, bench.device.threads, bench.host_sampling});
   const ModelInfo& info = engine.info();
-  if (bench.prompt_tokens + bench.new_tokens > info.max_sequence_length)
+  if (bench.prompt_tokens > info.max_sequence_length ||
+      bench.new_tokens > info.max_sequence_length - bench.prompt_tokens)
     fail(ErrorCode::kInvalidArgument,
-         "bench: expected -p and -n to add up to at most {}, the context, got {}",
-         info.max_sequence_length, bench.prompt_tokens + bench.new_tokens);
+         "bench: expected -p and -n to add up to at most {}, the context, got {} and {}",
+         info.max_sequence_length, bench.prompt_tokens, bench.new_tokens);
   SamplingOptions options = bench.sampling;
   if (!options.seed && (info.use_sampling || bench.host_sampling)) options.seed = 0;
   const Sampling sampling = resolve(options, info.use_sampling || bench.host_sampling);
