@@ -161,7 +161,11 @@ std::vector<int64_t> Engine::encode_reply(std::string_view user_message, int64_t
 }
 
 std::string Engine::decode(std::span<const int64_t> ids) const {
-  return impl_->text().decode(ids, /*show_control=*/false);
+  // Ids beyond the tokenizer's are padding of the embedding table: they have no text.
+  std::vector<int64_t> known;
+  for (const int64_t id : ids)
+    if (id < impl_->text().vocab_size() || id >= impl_->info.vocab_size) known.push_back(id);
+  return impl_->text().decode(known, /*show_control=*/false);
 }
 
 }  // namespace gumbel

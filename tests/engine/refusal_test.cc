@@ -2,11 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <limits>
 
 #include "engine/tiny_programs.h"
-#include "program/program_file.h"
 
 namespace gumbel {
 namespace {
@@ -154,8 +152,6 @@ TEST_F(Refusal, MethodsOfAnotherSignature) {
   });
   refused("stateless", "key-value caches", [&](Program& p) {
     Method& m = method(p, "forward");
-    // Tokens by themselves: a draw from constant logits would do, but prefill's inputs are
-    // simplest.
     std::erase_if(m.nodes, [](const Node& node) { return node.op == Op::kCacheUpdate; });
   });
 }
@@ -226,7 +222,7 @@ class PoisonedCheckpoint : public Checkpoint {
                                  const std::vector<int64_t>& shape) const override {
     const CheckpointTensor& tensor = source_->tensor(name, shape);
     if (name != "model.embed_tokens.weight") return tensor;
-    poisoned_ = std::make_unique<PoisonedTensor>(tensor, row_);
+    if (!poisoned_) poisoned_ = std::make_unique<PoisonedTensor>(tensor, row_);
     return *poisoned_;
   }
 

@@ -1,6 +1,5 @@
 #include "engine/tiny_programs.h"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 
