@@ -1,5 +1,6 @@
 // gumbel bench: how fast a program loads, prefills and decodes.
 #include <fmt/format.h>
+#include <gumbel/engine.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -13,7 +14,6 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "gumbel/engine.h"
 
 namespace gumbel::cli {
 namespace {

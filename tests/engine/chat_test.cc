@@ -14,7 +14,7 @@ using Ids = std::vector<int64_t>;
 
 struct EngineText : testing::Test {
   TemporaryFolder folder;
-  Engine engine{export_to(folder, "chat", write_tiny_folder(folder, "qwen3", true).string(),
+  Engine engine{export_to(folder, "chat", write_tiny_folder(folder.path(), "qwen3", true).string(),
                           {.sample = true})};
 };
 

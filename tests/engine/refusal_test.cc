@@ -190,7 +190,7 @@ TEST_F(Refusal, TextWithoutATokenizer) {
   expect_error(ErrorCode::kUnsupported, "tokenizer", [&] { engine.decode(Ids{1, 2}); });
   Session session = engine.create_session();
   EXPECT_EQ(session.prefill(some_tokens(4), kGreedy).text, "");
-  Engine text(export_to(folder, "text", write_tiny_folder(folder, "qwen3", false).string()));
+  Engine text(export_to(folder, "text", write_tiny_folder(folder.path(), "qwen3", false).string()));
   expect_error(ErrorCode::kUnsupported, "chat format", [&] { text.encode_chat(chat); });
   expect_error(ErrorCode::kUnsupported, "chat format", [&] { text.encode_reply("hello", 1); });
 }

@@ -1,5 +1,6 @@
 #include "engine/tiny_programs.h"
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -50,15 +51,19 @@ std::filesystem::path checkpoint_path(const std::string& model) {
   return data_path("models/" + model);
 }
 
-std::filesystem::path write_tiny_folder(const TemporaryFolder& folder, const std::string& model,
-                                        bool chat) {
-  const std::string name = model + (chat ? "-chat" : "-text");
-  std::filesystem::create_directory(folder.path() / name);
-  for (const char* file : {"config.json", "model.safetensors"})
-    folder.write(name + "/" + file, read_file(checkpoint_path(model) / file));
-  folder.write(name + "/tokenizer.json", tiny_tokenizer_json());
-  if (chat) folder.write(name + "/chat_template.jinja", kChatMl);
-  return folder.path() / name;
+std::filesystem::path write_tiny_folder(const std::filesystem::path& parent,
+                                        const std::string& model, bool chat, int64_t positions) {
+  const std::filesystem::path folder =
+      parent / (model + (chat ? "-chat" : "-text") + (positions == 256 ? "" : "-long"));
+  std::filesystem::create_directories(folder);
+  json config = json::parse(read_file(checkpoint_path(model) / "config.json"));
+  config["max_position_embeddings"] = positions;
+  std::ofstream(folder / "config.json") << config;
+  std::filesystem::copy_file(checkpoint_path(model) / "model.safetensors",
+                             folder / "model.safetensors");
+  std::ofstream(folder / "tokenizer.json") << tiny_tokenizer_json();
+  if (chat) std::ofstream(folder / "chat_template.jinja") << kChatMl;
+  return folder;
 }
 
 std::filesystem::path export_to(const TemporaryFolder& folder, const std::string& name,

@@ -26,10 +26,11 @@ inline constexpr int64_t kTinyTokens = 264;
 /// The folder tests/data/models/<model>, which has no tokenizer.
 std::filesystem::path checkpoint_path(const std::string& model);
 
-/// Writes a Hugging Face folder with that checkpoint, a byte-level tokenizer and, if `chat`, a
-/// ChatML template.
-std::filesystem::path write_tiny_folder(const TemporaryFolder& folder, const std::string& model,
-                                        bool chat);
+/// Writes a Hugging Face folder into `parent` with that checkpoint, made for `positions` positions,
+/// a byte-level tokenizer and, if `chat`, a ChatML template.
+std::filesystem::path write_tiny_folder(const std::filesystem::path& parent,
+                                        const std::string& model, bool chat,
+                                        int64_t positions = 256);
 
 /// Exports `source` for the CPU backend as <name>.gumbel.
 std::filesystem::path export_to(const TemporaryFolder& folder, const std::string& name,
