@@ -19,9 +19,9 @@ struct Drawing : testing::Test {
 };
 
 TEST_F(Drawing, HostSamplingDrawsTheSameTokens) {
-  Engine sampled(program);
+  Engine sampled(program, kOneThread);
   const auto logits = export_to(folder, "logits", checkpoint_path("gemma3").string());
-  Engine host(logits, {.host_sampling = true});
+  Engine host(logits, {.threads = 1, .host_sampling = true});
   Engine reference(logits, {.backend = "reference", .host_sampling = true});
   std::set<Ids> all;
   for (const Sampling& sampling :
@@ -42,7 +42,7 @@ TEST_F(Drawing, HostSamplingDrawsTheSameTokens) {
 }
 
 TEST_F(Drawing, SeedsDecideTheTokens) {
-  Engine engine(program);
+  Engine engine(program, kOneThread);
   const auto with_seed = [&](int64_t seed) {
     return drawn(engine, some_tokens(10), {2.0f, 0, 1.0f, 0.0f, seed}, 40);
   };
@@ -58,7 +58,7 @@ TEST_F(Drawing, SeedsDecideTheTokens) {
 }
 
 TEST_F(Drawing, ParametersMayChangeBetweenTokens) {
-  Engine engine(program);
+  Engine engine(program, kOneThread);
   const Sampling hot{2.0f, 0, 1.0f, 0.0f, 1};
   Session session = engine.create_session();
   Ids tokens = some_tokens(10);
@@ -73,13 +73,14 @@ TEST_F(Drawing, ParametersMayChangeBetweenTokens) {
 
 TEST_F(Drawing, EveryEndOfTurnIdEndsTheTurn) {
   const Sampling sampling{2.0f, 0, 1.0f, 0.0f, 4};
-  Engine plain(program);
+  Engine plain(program, kOneThread);
   const Ids ids = drawn(plain, some_tokens(10), sampling, 40);
   std::set<int64_t> ends = {ids[3], ids[11], ids[25]};
   ASSERT_EQ(ends.size(), 3u);
-  Engine engine(edited(folder, "eos", program, [&](Program& p) {
-    p.constants["get_eos_ids"] = {ends.begin(), ends.end()};
-  }));
+  Engine engine(
+      edited(folder, "eos", program,
+             [&](Program& p) { p.constants["get_eos_ids"] = {ends.begin(), ends.end()}; }),
+      kOneThread);
   EXPECT_EQ(engine.info().eos_ids, Ids(ends.begin(), ends.end()));
   Session session = engine.create_session();
   std::set<int64_t> seen;

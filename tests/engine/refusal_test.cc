@@ -21,7 +21,7 @@ struct Refusal : testing::Test {
 };
 
 TEST_F(Refusal, ParametersOutOfRange) {
-  Engine engine(program);
+  Engine engine(program, kOneThread);
   Session session = engine.create_session();
   const auto refused = [&](const char* name, const Sampling& sampling) {
     expect_error(ErrorCode::kInvalidArgument, name,
@@ -56,7 +56,7 @@ TEST_F(Refusal, ParametersOutOfRange) {
 }
 
 TEST_F(Refusal, PromptsThatDoNotFit) {
-  Engine engine(program);
+  Engine engine(program, kOneThread);
   Session session = engine.create_session();
   const auto refused = [&](const Ids& tokens, const char* part) {
     const int64_t before = session.position();
@@ -84,7 +84,7 @@ TEST_F(Refusal, PromptsThatDoNotFit) {
 }
 
 TEST_F(Refusal, AFullContext) {
-  Engine engine(program);
+  Engine engine(program, kOneThread);
   Session session = engine.create_session();
   const Token token = session.prefill(some_tokens(32), kGreedy);
   EXPECT_GE(token.id, 0);
@@ -104,7 +104,7 @@ TEST_F(Refusal, AFullContext) {
 
 TEST_F(Refusal, ProgramsThatReturnLogits) {
   const auto logits = export_to(folder, "logits", checkpoint_path("qwen3").string());
-  Engine engine(logits);
+  Engine engine(logits, kOneThread);
   Session session = engine.create_session();
   for (const Sampling& sampling :
        {Sampling{}, Sampling{0.0f, 1, 1.0f, 0.0f, 0}, Sampling{0.0f, 0, 0.5f, 0.0f, 0},
@@ -113,7 +113,7 @@ TEST_F(Refusal, ProgramsThatReturnLogits) {
                  [&] { session.prefill(some_tokens(3), sampling); });
     EXPECT_EQ(session.position(), 0);
   }
-  Engine sampled(program);
+  Engine sampled(program, kOneThread);
   EXPECT_EQ(drawn(session, some_tokens(9), kGreedy, 10),
             drawn(sampled, some_tokens(9), kGreedy, 10));
 }
@@ -182,11 +182,11 @@ TEST_F(Refusal, FilesThatAreNoPrograms) {
 }
 
 TEST_F(Refusal, TextWithoutATokenizer) {
-  Engine engine(program);
+  Engine engine(program, kOneThread);
   const std::vector<Message> chat = {{"user", "hello"}};
   expect_error(ErrorCode::kUnsupported, "tokenizer", [&] { engine.encode("hello"); });
-  expect_error(ErrorCode::kUnsupported, "tokenizer", [&] { engine.encode_chat(chat); });
-  expect_error(ErrorCode::kUnsupported, "tokenizer", [&] { engine.encode_reply("hello", 1); });
+  expect_error(ErrorCode::kUnsupported, "carries no", [&] { engine.encode_chat(chat); });
+  expect_error(ErrorCode::kUnsupported, "carries no", [&] { engine.encode_reply("hello", 1); });
   expect_error(ErrorCode::kUnsupported, "tokenizer", [&] { engine.decode(Ids{1, 2}); });
   Session session = engine.create_session();
   EXPECT_EQ(session.prefill(some_tokens(4), kGreedy).text, "");
@@ -240,7 +240,7 @@ TEST_F(Refusal, LogitsThatAreNaN) {
     model.weights = std::make_unique<PoisonedCheckpoint>(std::move(model.weights), kPoison);
     const auto path = folder.path() / "poisoned.gumbel";
     export_program(model, {.sample = sample}, *make_backend("cpu", 1), path);
-    Engine engine(path, {.host_sampling = !sample});
+    Engine engine(path, {.threads = 1, .host_sampling = !sample});
     Session healthy = engine.create_session();
     Session session = engine.create_session();
     Ids prompt(20, 3);

@@ -26,14 +26,14 @@ struct SessionTest : testing::Test {
 TEST_F(SessionTest, ChunksDoNotMatter) {
   for (const char* model : {"gemma3", "qwen3"}) {
     const auto program = sampled(model);
-    Engine one_by_one(with_chunks(folder, program, 1, 1));
-    for (const size_t length : {1u, 15u, 101u, 150u, 201u}) {
+    Engine one_by_one(with_chunks(folder, program, 1, 1), kOneThread);
+    for (const size_t length : {1u, 15u, 150u, 201u}) {
       const Ids prompt = some_tokens(length);
       const Ids expected = drawn(one_by_one, prompt, kSampled, 20);
       ASSERT_EQ(expected.size(), 20u);
       for (const auto& [least, most] :
            std::vector<std::pair<int, int>>{{1, 128}, {1, 7}, {16, 16}, {100, 128}, {30, 41}}) {
-        Engine engine(with_chunks(folder, program, least, most));
+        Engine engine(with_chunks(folder, program, least, most), kOneThread);
         EXPECT_EQ(drawn(engine, prompt, kSampled, 20), expected)
             << model << ", " << length << " tokens in chunks of " << least << " to " << most;
       }
@@ -46,14 +46,14 @@ TEST_F(SessionTest, PrefillMethodIsOnlyAShortcut) {
   const auto plain = edited(folder, "plain", program, [](Program& p) {
     ASSERT_EQ(std::erase_if(p.methods, [](const Method& m) { return m.name == "prefill"; }), 1u);
   });
-  Engine with(program);
-  Engine without(plain);
+  Engine with(program, kOneThread);
+  Engine without(plain, kOneThread);
   const Ids prompt = some_tokens(130);
   EXPECT_EQ(drawn(with, prompt, kSampled, 20), drawn(without, prompt, kSampled, 20));
 }
 
 TEST_F(SessionTest, SecondPromptContinuesTheFirst) {
-  Engine engine(sampled("qwen3"));
+  Engine engine(sampled("qwen3"), kOneThread);
   Session session = engine.create_session();
   const Ids answer = drawn(session, some_tokens(30), kSampled, 10);
   EXPECT_EQ(session.position(), 39);
@@ -68,7 +68,7 @@ TEST_F(SessionTest, SecondPromptContinuesTheFirst) {
 }
 
 TEST_F(SessionTest, InterleavedSessionsEqualSoloRuns) {
-  Engine engine(sampled("gemma3"));
+  Engine engine(sampled("gemma3"), kOneThread);
   const Ids a = some_tokens(60, 1);
   const Ids b = some_tokens(33, 2);
   const Sampling hot{1.5f, 0, 1.0f, 0.0f, 99};
@@ -88,19 +88,19 @@ TEST_F(SessionTest, InterleavedSessionsEqualSoloRuns) {
 }
 
 TEST_F(SessionTest, SessionsOfOneEngineRunFromTwoThreads) {
-  Engine engine(sampled("gemma3"));
+  Engine engine(sampled("gemma3"), {.threads = 2});
   constexpr int kThreads = 2;
   Ids expected[kThreads];
   for (int i = 0; i < kThreads; ++i)
-    expected[i] = drawn(engine, some_tokens(50, static_cast<uint64_t>(i)), kSampled, 60);
+    expected[i] = drawn(engine, some_tokens(50, static_cast<uint64_t>(i)), kSampled, 30);
   Ids found[kThreads];
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i)
     threads.emplace_back([&, i] {
       Session session = engine.create_session();
-      for (int repeat = 0; repeat < 3; ++repeat) {
+      for (int repeat = 0; repeat < 2; ++repeat) {
         session.reset();
-        found[i] = drawn(session, some_tokens(50, static_cast<uint64_t>(i)), kSampled, 60);
+        found[i] = drawn(session, some_tokens(50, static_cast<uint64_t>(i)), kSampled, 30);
       }
     });
   for (std::thread& thread : threads) thread.join();
@@ -108,7 +108,7 @@ TEST_F(SessionTest, SessionsOfOneEngineRunFromTwoThreads) {
 }
 
 TEST_F(SessionTest, ResetForgetsEverything) {
-  Engine engine(sampled("gemma3"));
+  Engine engine(sampled("gemma3"), kOneThread);
   Session session = engine.create_session();
   const Ids expected = drawn(session, some_tokens(40), kSampled, 20);
   drawn(session, some_tokens(90, 5), kGreedy, 20);
@@ -120,7 +120,7 @@ TEST_F(SessionTest, ResetForgetsEverything) {
 }
 
 TEST_F(SessionTest, EnginesAndSessionsMove) {
-  Engine first(sampled("llama"));
+  Engine first(sampled("llama"), kOneThread);
   const Ids expected = drawn(first, some_tokens(9), kSampled, 9);
   Session session = first.create_session();
   session.prefill(some_tokens(9), kSampled);
@@ -130,7 +130,7 @@ TEST_F(SessionTest, EnginesAndSessionsMove) {
 }
 
 TEST_F(SessionTest, StopBeforeACallEndsThatCallAlone) {
-  Engine engine(sampled("qwen3"));
+  Engine engine(sampled("qwen3"), kOneThread);
   const Ids expected = drawn(engine, some_tokens(20), kSampled, 5);
   Session session = engine.create_session();
   session.stop();
@@ -152,10 +152,10 @@ TEST_F(SessionTest, StopBeforeACallEndsThatCallAlone) {
 }
 
 TEST_F(SessionTest, StopDuringPrefillKeepsWhatWasFed) {
-  constexpr int64_t kLength = 4000;
+  constexpr int64_t kLength = 2000;
   const auto program = with_chunks(
-      folder, export_to(folder, "long", long_context_source(folder, 4096), {.sample = true}), 1, 1);
-  Engine engine(program);
+      folder, export_to(folder, "long", long_context_source(folder, 2048), {.sample = true}), 1, 1);
+  Engine engine(program, kOneThread);
   const Ids prompt = some_tokens(kLength);
   Session session = engine.create_session();
   bool stopped_within = false;
@@ -181,7 +181,8 @@ TEST_F(SessionTest, StopDuringPrefillKeepsWhatWasFed) {
 }
 
 TEST_F(SessionTest, StopDuringDecodeLosesNoToken) {
-  Engine engine(export_to(folder, "long", long_context_source(folder, 4096), {.sample = true}));
+  Engine engine(export_to(folder, "long", long_context_source(folder, 4096), {.sample = true}),
+                kOneThread);
   Session session = engine.create_session();
   std::atomic<size_t> count = 0;
   std::thread stopper([&] {
@@ -205,7 +206,7 @@ TEST_F(SessionTest, StopDuringDecodeLosesNoToken) {
 }
 
 TEST_F(SessionTest, StatisticsAddUp) {
-  Engine engine(sampled("qwen3"));
+  Engine engine(sampled("qwen3"), kOneThread);
   Session session = engine.create_session();
   Session other = engine.create_session();
   drawn(session, some_tokens(20), kSampled, 6);
@@ -230,7 +231,7 @@ TEST_F(SessionTest, StatisticsAddUp) {
 }
 
 TEST_F(SessionTest, TheProgramSaysWhatItIs) {
-  Engine engine(sampled("gemma3"));
+  Engine engine(sampled("gemma3"), kOneThread);
   const ModelInfo& info = engine.info();
   EXPECT_EQ(info.max_sequence_length, 256);
   EXPECT_EQ(info.vocab_size, kTinyVocab);

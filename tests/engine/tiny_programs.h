@@ -58,6 +58,9 @@ std::vector<int64_t> drawn(Session& session, const std::vector<int64_t>& prompt,
 std::vector<int64_t> drawn(Engine& engine, const std::vector<int64_t>& prompt,
                            const Sampling& sampling, size_t count);
 
+/// Tiny models gain nothing from threads, and a busy machine makes them wait for each other.
+inline const EngineOptions kOneThread{.threads = 1};
+
 /// Greedy, and without anything a program that returns logits refuses.
 inline constexpr Sampling kGreedy{0.0f, 0, 1.0f, 0.0f, 0};
 
