@@ -10,8 +10,12 @@ pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 find_path(FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h REQUIRED)
 find_program(FLATC flatc REQUIRED)
-find_path(PTHREADPOOL_INCLUDE pthreadpool.h REQUIRED)
-find_library(PTHREADPOOL_LIBRARY pthreadpool REQUIRED)
+include(GumbelPthreadpool)
+if(NOT TARGET pthreadpool::pthreadpool)
+  message(FATAL_ERROR "pthreadpool.h and libpthreadpool were not found")
+endif()
 
-set(GUMBEL_DEPENDENCIES fmt::fmt nlohmann_json::nlohmann_json PkgConfig::hwy PkgConfig::pcre2
-    PkgConfig::utf8proc PkgConfig::xxhash ${PTHREADPOOL_LIBRARY} Threads::Threads)
+# nlohmann_json is headers alone: who links the installed library does without.
+set(GUMBEL_DEPENDENCIES fmt::fmt $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> PkgConfig::hwy
+    PkgConfig::pcre2 PkgConfig::utf8proc PkgConfig::xxhash pthreadpool::pthreadpool
+    Threads::Threads)

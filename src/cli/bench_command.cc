@@ -1,5 +1,6 @@
 // gumbel bench: how fast a program loads, prefills and decodes.
 #include <fmt/format.h>
+#include <gumbel/engine.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -13,7 +14,6 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "gumbel/engine.h"
 
 namespace gumbel::cli {
 namespace {
@@ -37,10 +37,11 @@ using Figures = std::map<std::string, double>;
 Figures measure(const BenchCommand& bench) {
   Engine engine(bench.program, {bench.device.backend, bench.device.threads, bench.host_sampling});
   const ModelInfo& info = engine.info();
-  if (bench.prompt_tokens + bench.new_tokens > info.max_sequence_length)
+  if (bench.prompt_tokens > info.max_sequence_length ||
+      bench.new_tokens > info.max_sequence_length - bench.prompt_tokens)
     fail(ErrorCode::kInvalidArgument,
-         "bench: expected -p and -n to add up to at most {}, the context, got {}",
-         info.max_sequence_length, bench.prompt_tokens + bench.new_tokens);
+         "bench: expected -p and -n to add up to at most {}, the context, got {} and {}",
+         info.max_sequence_length, bench.prompt_tokens, bench.new_tokens);
   SamplingOptions options = bench.sampling;
   if (!options.seed && (info.use_sampling || bench.host_sampling)) options.seed = 0;
   const Sampling sampling = resolve(options, info.use_sampling || bench.host_sampling);

@@ -21,7 +21,7 @@ void Chat::reset() {
 std::vector<int64_t> Chat::next_tokens(const std::string& user) {
   const int64_t context = engine_.info().max_sequence_length;
   const int64_t room_for_answer = std::min<int64_t>(256, context / 4);
-  if (!history_.empty()) {
+  if (session_.position() > 0) {
     std::vector<int64_t> tokens = engine_.encode_reply(user, session_.last_token());
     // The last drawn token is fed before them.
     if (static_cast<int64_t>(tokens.size()) + 1 + room_for_answer <= session_.remaining())
@@ -58,6 +58,12 @@ std::vector<int64_t> Chat::next_tokens(const std::string& user) {
 Answer Chat::send(const std::string& user, const GenerateOptions& options) {
   const std::vector<int64_t> tokens = next_tokens(user);
   Answer answer = generate(session_, tokens, options);
+  if (answer.tokens == 0) {
+    // Interrupted before the answer: the session may hold a part of the message. The next message
+    // begins from the history, which does not have this one.
+    session_.reset();
+    return answer;
+  }
   history_.push_back({"user", user});
   history_.push_back({"assistant", answer.text});
   return answer;

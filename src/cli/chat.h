@@ -18,7 +18,8 @@ class Chat {
 
   /// Answers `user`, streaming to standard output. Where the conversation no longer fits the
   /// context, its oldest turns are dropped, whole, and a note on standard error says so. Throws
-  /// Error(kInvalidArgument) for a message that does not fit alone; the history is then as before.
+  /// Error(kInvalidArgument) for a message that does not fit alone; the history is then as before,
+  /// and so it is after a message that was interrupted before its answer began.
   Answer send(const std::string& user, const GenerateOptions& options);
 
   /// Forgets the conversation, but not the system message.

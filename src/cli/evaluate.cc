@@ -135,27 +135,34 @@ Answers read_answers(const SafetensorsFile& file, const std::string& prefix) {
   return answers;
 }
 
+void require_token(int64_t id, int64_t vocab) {
+  if (id < 0 || id >= vocab)
+    fail(ErrorCode::kCorruptFile, "answers: expected token ids from 0 to {}, got {}", vocab - 1,
+         id);
+}
+
 // Compares one position with the 32 stored best.
 class TopComparison {
  public:
   TopComparison(const Answers& answers) : answers_(answers) {}
 
   void add(size_t position, std::span<const float> logits) {
+    const auto vocab = static_cast<int64_t>(logits.size());
     const double log_sum = log_sum_exp(logits);
     const int64_t* ids = answers_.top_ids.data() + position * kStoredTop;
     const float* logprobs = answers_.top_logprobs.data() + position * kStoredTop;
     for (size_t i = 0; i < kStoredTop; ++i) {
-      if (ids[i] < 0 || static_cast<size_t>(ids[i]) >= logits.size())
-        fail(ErrorCode::kCorruptFile, "answers: expected token ids below {}, got {}", logits.size(),
-             ids[i]);
+      require_token(ids[i], vocab);
       const double p = logprobs[i];
       const double q = static_cast<double>(logits[static_cast<size_t>(ids[i])]) - log_sum;
       kl_ += std::exp(p) * (p - q);
     }
     agreed_ += best_token(logits) == static_cast<size_t>(ids[0]) ? 1 : 0;
-    if (position + 1 < answers_.tokens.size())
-      nll_ +=
-          log_sum - static_cast<double>(logits[static_cast<size_t>(answers_.tokens[position + 1])]);
+    if (position + 1 < answers_.tokens.size()) {
+      const int64_t next = answers_.tokens[position + 1];
+      require_token(next, vocab);
+      nll_ += log_sum - static_cast<double>(logits[static_cast<size_t>(next)]);
+    }
   }
 
   void finish(Evaluation& evaluation) const {

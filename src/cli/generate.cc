@@ -1,5 +1,7 @@
 #include "cli/generate.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -24,6 +26,7 @@ class InterruptScope {
     action.sa_handler = [](int) {
       if (Session* running = running_session) running->stop();
     };
+    action.sa_flags = SA_RESTART;  // a write in progress goes on
     ::sigaction(SIGINT, &action, &previous_);
   }
   ~InterruptScope() {
@@ -53,14 +56,14 @@ Answer generate(Session& session, std::span<const int64_t> tokens, const Generat
     answer.text += text;
     write_out(text);
   };
-  int64_t drawn = 0;
   Token token = session.prefill(tokens, options.sampling);
+  fmt::print(stderr, "{}", options.notes);
   while (true) {
     if (token.id < 0) {
       answer.reason = EndReason::kInterrupted;
       break;
     }
-    ++drawn;
+    ++answer.tokens;
     emit(stop.add(token.text));
     if (stop.stopped()) {
       answer.reason = EndReason::kStopString;
@@ -70,7 +73,7 @@ Answer generate(Session& session, std::span<const int64_t> tokens, const Generat
       answer.reason = EndReason::kEndOfTurn;
       break;
     }
-    if (drawn == options.max_new_tokens) {
+    if (answer.tokens == options.max_new_tokens) {
       answer.reason = EndReason::kMaxNewTokens;
       break;
     }

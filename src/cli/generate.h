@@ -15,6 +15,8 @@ struct GenerateOptions {
   int64_t max_new_tokens = 0;  ///< 0: until the end of the turn or of the context
   std::vector<std::string> stop;
   bool ignore_eos = false;
+  /// Printed to standard error once the prompt was accepted, so that an error stands alone there.
+  std::string notes;
 };
 
 enum class EndReason {
@@ -27,6 +29,7 @@ enum class EndReason {
 
 struct Answer {
   std::string text;
+  int64_t tokens = 0;  ///< drawn; 0 where the prompt was interrupted
   EndReason reason = EndReason::kEndOfTurn;
 };
 

@@ -1,12 +1,15 @@
 // gumbel: export models, run them, and check and measure what they draw.
 #include <fmt/format.h>
-#include <gumbel/error.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
 
+#include "base/error.h"
 #include "cli/commands.h"
 
 namespace {
@@ -14,18 +17,22 @@ namespace {
 constexpr int kBadInput = 1;
 constexpr int kBadUsage = 2;
 
-// Errors are one line, whatever a message quotes from a hostile file.
+// Errors are one line, whatever a message quotes from a hostile file. Standard error may be closed,
+// so nothing here throws.
 int report(const char* message, int status) {
   std::string line = message;
   for (char& c : line)
     if (c == '\n' || c == '\r') c = ' ';
-  fmt::print(stderr, "gumbel: {}\n", line);
+  std::fprintf(stderr, "gumbel: %s\n", line.c_str());
   return status;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A closed pipe and a file over its size limit are write errors that are reported, not the end.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app(
       "Gumbel exports language models as programs that return sampled tokens, and runs them",
       "gumbel");
@@ -40,6 +47,8 @@ int main(int argc, char** argv) {
   gumbel::cli::add_inspect_command(app);
   try {
     app.parse(argc, argv);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      gumbel::fail(gumbel::ErrorCode::kIo, "standard output: cannot write: {}", strerror(errno));
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {

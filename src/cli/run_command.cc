@@ -81,9 +81,9 @@ void RunCommand::run() const {
   }
 
   const bool seed_drawn = options.sampling.temperature > 0 && sampling.seed.value_or(-1) == -1;
-  if (seed_drawn) fmt::print(stderr, "seed: {}\n", options.sampling.seed);
+  if (seed_drawn) options.notes += fmt::format("seed: {}\n", options.sampling.seed);
   if (!chats && !raw_prompt)
-    fmt::print(stderr, "the model has no chat template: completing the text as it is\n");
+    options.notes += "the model has no chat template: completing the text as it is\n";
   const std::string text = prompt_option->count() > 0 ? prompt : read_prompt(prompt_file);
   std::vector<Message> messages;
   if (!system.empty()) messages.push_back({"system", system});
@@ -137,7 +137,8 @@ void add_run_command(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   sub->add_option("--system", command->system, "System message");
   sub->add_option("--stop", command->stop, "Text that ends the answer; may be repeated")
-      ->take_all();
+      ->take_all()
+      ->allow_extra_args(false);  // one text each, so that FILE may follow
   sub->add_flag("--ignore-eos", command->ignore_eos, "Go on after the end of the turn");
   sub->add_flag("--raw-prompt", command->raw_prompt, "Complete the prompt without a chat format");
   sub->add_flag("--stats", command->statistics, "Print times and memory to standard error");

@@ -14,9 +14,26 @@
 namespace gumbel {
 namespace {
 
-// Throws unless forward takes what an engine feeds: tokens and positions, and for a program that
-// returns tokens the parameters of the draw.
-void check_forward(const Program& program, const Method* forward) {
+bool has_signature(const Method& method, std::span<const Value> inputs,
+                   std::span<const Value> outputs) {
+  const auto value = [&](int32_t i) { return method.values[static_cast<size_t>(i)]; };
+  return std::equal(method.inputs.begin(), method.inputs.end(), inputs.begin(), inputs.end(),
+                    [&](const Input& a, const Value& b) { return value(a.value) == b; }) &&
+         std::equal(method.outputs.begin(), method.outputs.end(), outputs.begin(), outputs.end(),
+                    [&](int32_t a, const Value& b) {
+                      return value(a).type == b.type && value(a).shape == b.shape;
+                    });
+}
+
+// Whether calls count: without a cache, a session would stay at position 0 for ever.
+bool keeps_state(const Method& method) {
+  return std::any_of(method.nodes.begin(), method.nodes.end(),
+                     [](const Node& node) { return node.op == Op::kCacheUpdate; });
+}
+
+// Throws unless forward and prefill, if there is one, take what an engine feeds: tokens and
+// positions, and forward of a program that returns tokens the parameters of the draw.
+void check_methods(const Program& program) {
   std::vector<Value> expected = {{"tokens", DataType::kI64, {kBatch, kTime}},
                                  {"input_pos", DataType::kI64, {kBatch, kTime}}};
   const bool sampling = program.constant("use_sampling") != 0;
@@ -30,19 +47,19 @@ void check_forward(const Program& program, const Method* forward) {
   const Value output =
       sampling ? Value{"", DataType::kI64, {kBatch}}
                : Value{"", DataType::kF32, {kBatch, program.constant("get_vocab_size")}};
-  bool fits = forward != nullptr && forward->inputs.size() == expected.size() &&
-              forward->outputs.size() == 1;
-  for (size_t i = 0; fits && i < expected.size(); ++i)
-    fits = forward->values[static_cast<size_t>(forward->inputs[i].value)] == expected[i];
-  if (fits) {
-    const Value& value = forward->values[static_cast<size_t>(forward->outputs[0])];
-    fits = value.type == output.type && value.shape == output.shape;
-  }
-  if (!fits)
+  const Method* forward = program.method("forward");
+  if (forward == nullptr || !has_signature(*forward, expected, {&output, 1}) ||
+      !keeps_state(*forward))
     fail(ErrorCode::kUnsupported,
-         "program: expected a method forward(tokens, input_pos{}) that returns {} {}",
+         "program: expected a method forward(tokens, input_pos{}) with key-value caches that "
+         "returns {} {}",
          sampling ? ", temperature, top_k, top_p, seed, min_p" : "", name(output.type),
          to_string(output.shape));
+  const Method* prefill = program.method("prefill");
+  if (prefill != nullptr &&
+      (!has_signature(*prefill, std::span(expected).first(2), {}) || !keeps_state(*prefill)))
+    fail(ErrorCode::kUnsupported,
+         "program: expected prefill(tokens, input_pos) with key-value caches that returns nothing");
 }
 
 ModelInfo model_info(const Program& program) {
@@ -80,10 +97,9 @@ Engine::Impl::Impl(const std::filesystem::path& path, const EngineOptions& optio
       host_sampling(options.host_sampling),
       info(model_info(file.program())) {
   const Program& program = file.program();
-  const Method* method = program.method("forward");
-  check_forward(program, method);
-  forward = std::make_unique<Executor>(program, *method, weights.all(), *backend, 1,
-                                       info.max_prefill_chunk);
+  check_methods(program);
+  forward = std::make_unique<Executor>(program, *program.method("forward"), weights.all(), *backend,
+                                       1, info.max_prefill_chunk);
   if (const Method* prefill_method = program.method("prefill"))
     prefill = std::make_unique<Executor>(program, *prefill_method, weights.all(), *backend, 1,
                                          info.max_prefill_chunk);
@@ -145,7 +161,11 @@ std::vector<int64_t> Engine::encode_reply(std::string_view user_message, int64_t
 }
 
 std::string Engine::decode(std::span<const int64_t> ids) const {
-  return impl_->text().decode(ids, /*show_control=*/false);
+  // Ids beyond the tokenizer's are padding of the embedding table: they have no text.
+  std::vector<int64_t> known;
+  for (const int64_t id : ids)
+    if (id < impl_->text().vocab_size() || id >= impl_->info.vocab_size) known.push_back(id);
+  return impl_->text().decode(known, /*show_control=*/false);
 }
 
 }  // namespace gumbel

@@ -73,13 +73,14 @@ struct Session::Impl {
            position());
   }
 
-  // How many of the `left` tokens the next call takes: as many as fit, but so that no rest is
-  // shorter than the minimum chunk; a feed shorter than that goes token by token.
+  // How many of the `left` tokens the next call takes: as many as fit, but so that the rest is not
+  // shorter than the minimum chunk where that can be; what is shorter goes token by token.
   int64_t next_chunk(int64_t left) const {
     const int64_t least = engine.info.min_prefill_chunk;
     const int64_t most = engine.info.max_prefill_chunk;
     if (left <= most) return left < least ? 1 : left;
-    return left - most < least ? std::max(left - least, int64_t{1}) : most;
+    const bool leave_least = left - most < least && left - least >= least;
+    return leave_least ? left - least : most;
   }
 
   // Feeds `count` tokens without drawing.
@@ -191,6 +192,8 @@ Token Session::prefill(std::span<const int64_t> tokens, const Sampling& sampling
   const auto start = Clock::now();
   const int64_t before = position();
   s.feed.clear();
+  // Bytes of a character that the text before left incomplete do not run into the next answer.
+  if (s.detokenizer) s.detokenizer->finish();
   if (pending > 0) s.feed.push_back(s.last);
   s.feed.insert(s.feed.end(), tokens.begin(), tokens.end());
   Token token = s.advance(sampling);

@@ -27,9 +27,9 @@ struct ExportOptions {
   /// Positions that a session can hold. 0: the model's own context or 8,192, whichever is less.
   int64_t max_sequence_length = 0;
   /// Type of the key-value cache. None: f32 where all matrices are of float types, else f16.
-  std::optional<DataType> kv_type;
+  std::optional<DataType> kv_type = std::nullopt;
   /// Called now and then with the bytes written so far and those in all.
-  std::function<void(uint64_t written, uint64_t total)> progress;
+  std::function<void(uint64_t written, uint64_t total)> progress = nullptr;
 };
 
 /// Writes `model` to `path` as a program packed for `backend`, a run of rows at a time. The file

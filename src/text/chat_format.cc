@@ -136,7 +136,7 @@ std::vector<std::int64_t> encode_reply(const Tokenizer& tokenizer, const ChatFor
                                        std::string_view user_message, std::int64_t last) {
   Renderer renderer(format);
   renderer.scaffold(format.assistant_suffix);
-  renderer.user("", user_message);
+  renderer.user(std::nullopt, user_message);
   renderer.scaffold(format.generation_prompt);
   std::vector<std::int64_t> ids = encode_segments(tokenizer, renderer.segments);
   if (!ids.empty() && ids.front() == last) ids.erase(ids.begin());

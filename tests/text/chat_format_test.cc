@@ -86,6 +86,28 @@ TEST(ChatFormat, OrdinaryConversationsEncodeAsTheirText) {
   EXPECT_EQ(Ids(with_bos.begin() + 1, with_bos.end()), expected);
 }
 
+TEST(ChatFormat, RepliesContinueTheConversation) {
+  const std::map<std::string, std::string> tokenizers = {
+      {"qwen3", "qwen"}, {"smollm2", "qwen"}, {"llama3", "llama3"}, {"gemma3", "gemma"}};
+  for (const auto& [name, tokenizer_name] : tokenizers) {
+    const LoadedTokenizer tokenizer(json_definition(tokenizer_name));
+    const ChatFormat format = format_of(name);
+    const std::vector<Message> before = {{"user", "Hi"}};
+    const std::vector<Message> after = {{"user", "Hi"}, {"assistant", "Hello!"}, {"user", "Why?"}};
+    Ids ids = encode_chat(tokenizer.tokenizer, format, before);
+    const Ids answer = tokenizer->encode("Hello!");
+    ids.insert(ids.end(), answer.begin(), answer.end());
+    const auto end = tokenizer->token_id(format.end_of_turn.at(0));
+    for (const bool ended : {false, true}) {
+      Ids continued = ids;
+      if (ended && end) continued.push_back(*end);
+      const Ids reply = encode_reply(tokenizer.tokenizer, format, "Why?", continued.back());
+      continued.insert(continued.end(), reply.begin(), reply.end());
+      EXPECT_EQ(continued, encode_chat(tokenizer.tokenizer, format, after)) << name << ended;
+    }
+  }
+}
+
 TEST(ChatFormat, RefusesConversationsItCannotWrite) {
   const auto error = [](const char* name, const std::vector<Message>& messages) {
     return error_of([&] { render_chat(format_of(name), messages, true); });

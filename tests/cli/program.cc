@@ -1,0 +1,62 @@
+#include "cli/program.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace gumbel::test {
+
+std::string quoted(const std::string& text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+Result shell(const std::filesystem::path& folder, const std::string& command) {
+  // Beside the folder, so that what a command writes into the folder is all there is in it.
+  const std::string out = folder.string() + ".out";
+  const std::string err = folder.string() + ".err";
+  const std::string line = "cd " + quoted(folder.string()) + " && gumbel() { " +
+                           quoted(GUMBEL_PROGRAM) + " \"$@\"; } && { " + command + "\n} >" +
+                           quoted(out) + " 2>" + quoted(err) + " </dev/null";
+  const int status = std::system(line.c_str());
+  Result result{WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(out),
+                read_file(err)};
+  std::filesystem::remove(out);
+  std::filesystem::remove(err);
+  return result;
+}
+
+size_t count_lines(const std::string& text) {
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+void expect_refusal(const Result& result, int status, const std::string& part) {
+  EXPECT_EQ(result.status, status) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+  EXPECT_TRUE(result.err.starts_with("gumbel: ") && result.err.ends_with('\n')) << result.err;
+  EXPECT_NE(result.err.find(part), std::string::npos)
+      << "expected \"" << part << "\" in: " << result.err;
+}
+
+TemporaryFolder* CliTest::folder_ = nullptr;
+
+void CliTest::SetUpTestSuite() {
+  folder_ = new TemporaryFolder;
+  write_tiny_folder(folder(), "qwen3", /*chat=*/true);
+  write_tiny_folder(folder(), "qwen3", /*chat=*/false);
+  for (const char* command :
+       {"export qwen3-chat -o chat.gumbel --sample", "export qwen3-text -o text.gumbel --sample",
+        "export qwen3-chat -o logits.gumbel"}) {
+    const Result result = gumbel(command);
+    ASSERT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(result.err, "");
+    EXPECT_NE(result.out.find(".gumbel: qwen3 from qwen3-"), std::string::npos) << result.out;
+  }
+}
+
+void CliTest::TearDownTestSuite() { delete folder_; }
+
+}  // namespace gumbel::test

@@ -1,0 +1,227 @@
+// The chat, and Ctrl-C, under a terminal.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <regex>
+#include <vector>
+
+#include "cli/program.h"
+
+namespace gumbel::test {
+namespace {
+
+// The gumbel program on a terminal of its own, which shows what is typed as well.
+class Terminal {
+ public:
+  explicit Terminal(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "gumbel");
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments) pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    child_ = ::forkpty(&descriptor_, nullptr, nullptr, nullptr);
+    if (child_ == 0) {
+      ::execv(GUMBEL_PROGRAM, pointers.data());
+      ::_exit(127);
+    }
+    EXPECT_GT(child_, 0);
+  }
+  ~Terminal() {
+    if (child_ > 0) {
+      ::kill(child_, SIGKILL);
+      ::waitpid(child_, nullptr, 0);
+    }
+    ::close(descriptor_);
+  }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  void type(const std::string& text) {
+    EXPECT_EQ(::write(descriptor_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
+
+  // What appears up to and with `text`.
+  std::string read_until(const std::string& text) {
+    size_t at;
+    while ((at = pending_.find(text)) == std::string::npos) {
+      if (!read_some()) {
+        ADD_FAILURE() << "expected \"" << text << "\", the terminal shows: " << pending_;
+        return "";
+      }
+    }
+    std::string shown = pending_.substr(0, at + text.size());
+    pending_.erase(0, at + text.size());
+    return shown;
+  }
+
+  // Types a line at the prompt; what appears up to the next prompt, without what was typed.
+  std::string enter(const std::string& line) {
+    type(line + "\n");
+    read_until(line + "\r\n");
+    std::string shown = "\n";
+    do {
+      shown += read_until("> ");
+    } while (!shown.ends_with("\n> ") && !testing::Test::HasFailure());
+    return shown.substr(1, shown.size() - 3);
+  }
+
+  // Waits until something appears.
+  void read_any() {
+    pending_.clear();
+    EXPECT_TRUE(read_some());
+  }
+
+  // The exit status, once the program has ended by itself.
+  int wait() {
+    while (read_some()) {
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child_, &status, 0), child_);
+    child_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+  const std::string& pending() const { return pending_; }
+
+ private:
+  bool read_some() {
+    pollfd waiting{descriptor_, POLLIN, 0};
+    if (::poll(&waiting, 1, /*milliseconds=*/60000) <= 0) return false;
+    char bytes[4096];
+    const ssize_t count = ::read(descriptor_, bytes, sizeof(bytes));
+    if (count <= 0) return false;
+    pending_.append(bytes, static_cast<size_t>(count));
+    return true;
+  }
+
+  int descriptor_ = -1;
+  pid_t child_ = -1;
+  std::string pending_;
+};
+
+struct ChatTest : CliTest {
+  static std::string path(const char* name) { return (folder() / name).string(); }
+  static std::string long_program() {
+    if (!std::filesystem::exists(folder() / "long.gumbel")) {
+      write_tiny_folder(folder(), "qwen3", /*chat=*/true, /*positions=*/8192);
+      EXPECT_EQ(gumbel("export qwen3-chat-long -o long.gumbel --sample").status, 0);
+    }
+    return path("long.gumbel");
+  }
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_F(ChatTest, CommandsAndAnswers) {
+  Terminal terminal({"run", path("chat.gumbel"), "--seed", "5", "--max-new-tokens", "12"});
+  EXPECT_TRUE(
+      contains(terminal.read_until("> "), "seed 5; /reset, /seed N, /temperature T, /exit"));
+  const std::string first = terminal.enter("hello");
+  EXPECT_FALSE(first.empty());
+  const std::string second = terminal.enter("hello");
+  EXPECT_NE(second, first);  // it follows the first
+  EXPECT_EQ(terminal.enter("/reset"), "");
+  EXPECT_EQ(terminal.enter("hello"), first);
+  EXPECT_EQ(terminal.enter("hello"), second);
+  EXPECT_EQ(terminal.enter(""), "");
+  terminal.enter("/reset");
+  EXPECT_EQ(terminal.enter("/seed 6"), "");
+  const std::string other = terminal.enter("hello");
+  EXPECT_NE(other, first);
+  terminal.enter("/reset");
+  EXPECT_EQ(terminal.enter("/temperature 0"), "");
+  const std::string greedy = terminal.enter("hello");
+  terminal.enter("/reset");
+  terminal.enter("/seed 5");
+  EXPECT_EQ(terminal.enter("hello"), greedy);
+  for (const char* wrong : {"/seed", "/seed x", "/seed 1x", "/seed 99999999999999999999"})
+    EXPECT_TRUE(contains(terminal.enter(wrong), "/seed: expected a number")) << wrong;
+  for (const char* wrong : {"/temperature 3", "/temperature -1", "/temperature nan"})
+    EXPECT_TRUE(contains(terminal.enter(wrong), "/temperature: expected 0 to 2")) << wrong;
+  EXPECT_TRUE(contains(terminal.enter("/jump"), "expected /reset, /seed N"));
+  terminal.enter("/reset");
+  EXPECT_EQ(terminal.enter("hello"), greedy);  // none of that changed anything
+  EXPECT_TRUE(contains(terminal.enter(std::string(300, 'x')), "at most 256 tokens"));
+  terminal.type("/exit\n");
+  EXPECT_EQ(terminal.wait(), 0);
+}
+
+TEST_F(ChatTest, EndOfInputEndsTheChat) {
+  Terminal terminal({"run", path("chat.gumbel"), "--seed", "5", "--max-new-tokens", "3"});
+  terminal.read_until("> ");
+  terminal.type("\x04");
+  EXPECT_EQ(terminal.wait(), 0);
+}
+
+TEST_F(ChatTest, InterruptStopsTheAnswerAlone) {
+  Terminal terminal({"run", long_program(), "--seed", "5", "--ignore-eos"});
+  terminal.read_until("> ");
+  for (int i = 0; i < 2; ++i) {
+    terminal.type("hello\n");
+    terminal.read_until("hello\r\n");
+    terminal.read_any();
+    terminal.type("\x03");
+    terminal.read_until("[stopped]\r\n> ");
+  }
+  // At the prompt it drops the line.
+  terminal.type("half a line\x03");
+  terminal.read_until("\n> ");
+  terminal.type("/exit\n");
+  EXPECT_EQ(terminal.wait(), 0);
+}
+
+TEST_F(ChatTest, InterruptEndsASingleAnswer) {
+  Terminal terminal(
+      {"run", long_program(), "--seed", "5", "--ignore-eos", "--prompt", "hello", "--stats"});
+  terminal.read_any();
+  terminal.type("\x03");
+  terminal.read_until("decode:");
+  EXPECT_EQ(terminal.wait(), 0);
+  EXPECT_FALSE(contains(terminal.pending(), "is full"));
+}
+
+TEST_F(ChatTest, AChatOutgrowsItsContextAndGoesOn) {
+  Terminal terminal({"run", path("chat.gumbel"), "--seed", "5", "--max-new-tokens", "30"});
+  terminal.read_until("> ");
+  int forgot = 0;
+  for (int i = 0; i < 12; ++i)
+    forgot +=
+        contains(terminal.enter("hello"), "[the context of 256 positions is full: the oldest ") ? 1
+                                                                                                : 0;
+  EXPECT_GT(forgot, 1);
+  terminal.type("/exit\n");
+  EXPECT_EQ(terminal.wait(), 0);
+
+  Terminal endless({"run", path("chat.gumbel"), "--seed", "5", "--ignore-eos"});
+  endless.read_until("> ");
+  EXPECT_TRUE(contains(endless.enter("hello"), "[the context is full]"));
+  EXPECT_TRUE(contains(endless.enter("hello"), "is full: the oldest 1 turns are forgotten]"));
+  endless.type("/exit\n");
+  EXPECT_EQ(endless.wait(), 0);
+}
+
+TEST_F(ChatTest, SystemMessagesStay) {
+  Terminal terminal(
+      {"run", path("chat.gumbel"), "--seed", "5", "--max-new-tokens", "8", "--system", "us"});
+  terminal.read_until("> ");
+  const std::string first = terminal.enter("hello");
+  const std::string out =
+      gumbel("run chat.gumbel --seed 5 --max-new-tokens 8 --system us --prompt hello").out;
+  EXPECT_EQ(first, std::regex_replace(out, std::regex("\n"), "\r\n"));
+  terminal.enter("/reset");
+  EXPECT_EQ(terminal.enter("hello"), first);
+}
+
+TEST_F(ChatTest, ProgramsWithoutAChatFormatSaySo) {
+  Terminal terminal({"run", path("text.gumbel")});
+  terminal.read_until("expected a program with a chat format");
+  EXPECT_EQ(terminal.wait(), 1);
+}
+
+}  // namespace
+}  // namespace gumbel::test
