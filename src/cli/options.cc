@@ -1,10 +1,24 @@
 #include "cli/options.h"
 
+#include <charconv>
 #include <random>
 
 #include "base/error.h"
 
 namespace gumbel::cli {
+namespace {
+
+// CLI11 takes a number beyond 64 bits for the largest there is: two seeds would be one.
+const CLI::Validator kFits64Bits(
+    [](std::string& text) {
+      int64_t number = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+      const bool whole = error == std::errc() && end == text.data() + text.size();
+      return whole ? std::string() : "expected a whole number of 64 bits, got " + text;
+    },
+    "");
+
+}  // namespace
 
 void add_device_options(CLI::App& command, DeviceOptions& options) {
   command.add_option("--backend", options.backend, "cpu or reference")->capture_default_str();
@@ -20,8 +34,10 @@ void add_sampling_options(CLI::App& command, SamplingOptions& options) {
                      "Keep the fewest best tokens that hold this probability (default 1: all)");
   command.add_option("--min-p", options.min_p,
                      "Keep tokens this likely relative to the best one (default 0: all)");
-  command.add_option("--seed", options.seed,
-                     "Seed of the draws; -1, and by default, a random one that is printed");
+  command
+      .add_option("--seed", options.seed,
+                  "Seed of the draws; -1, and by default, a random one that is printed")
+      ->check(kFits64Bits);
 }
 
 Sampling resolve(const SamplingOptions& options, bool can_sample) {

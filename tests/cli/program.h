@@ -16,8 +16,8 @@ struct Result {
   std::string err;
 };
 
-/// Runs a shell command in `folder`, in which `gumbel` is the built program. Standard input is
-/// empty.
+/// Runs a shell command in `folder`, in which `gumbel` is the built program, on one thread unless
+/// told otherwise. Standard input is empty.
 Result shell(const std::filesystem::path& folder, const std::string& command);
 
 /// Expects this status, an empty standard output and one line on standard error that has `part`.

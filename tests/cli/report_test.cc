@@ -163,7 +163,6 @@ TEST_F(Report, TokenizePrintsAndChecksIds) {
 
 TEST_F(Report, SelftestSaysWhetherTheDrawsAreRight) {
   EXPECT_EQ(gumbel("selftest").status, 0);
-  EXPECT_EQ(gumbel("selftest --backend reference").status, 0);
   json vectors = json::parse(read_file(data_path("sampling/vectors.json")));
   json& cases = vectors["cases"];
   cases.erase(cases.begin() + 60, cases.end());
@@ -171,6 +170,7 @@ TEST_F(Report, SelftestSaysWhetherTheDrawsAreRight) {
   const Result equal = gumbel("selftest --vectors vectors.json");
   EXPECT_EQ(equal.status, 0) << equal.out << equal.err;
   EXPECT_EQ(equal.out, "60 stored answers equal\n");
+  EXPECT_EQ(gumbel("selftest --vectors vectors.json --backend reference").out, equal.out);
   cases[41]["token"] = cases[41]["token"].get<int64_t>() + 1;
   files().write("vectors.json", vectors.dump());
   const Result different = gumbel("selftest --vectors vectors.json");

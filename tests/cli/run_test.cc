@@ -9,7 +9,7 @@
 namespace gumbel::test {
 namespace {
 
-using Run = CliTest;
+using RunCommand = CliTest;
 
 std::string answer(const Result& result) {
   EXPECT_EQ(result.status, 0) << result.err;
@@ -17,7 +17,7 @@ std::string answer(const Result& result) {
   return result.out.substr(0, result.out.size() - 1);
 }
 
-TEST_F(Run, PromptsFromEverywhere) {
+TEST_F(RunCommand, PromptsFromEverywhere) {
   const std::string prompt = "hello [a, b] \"you\"\n'us' \\n {} %s";
   files().write("prompt", prompt + "\n");
   const std::string rest = " --seed 3 --max-new-tokens 30";
@@ -31,7 +31,7 @@ TEST_F(Run, PromptsFromEverywhere) {
   EXPECT_FALSE(answer(gumbel("run chat.gumbel --prompt --stats" + rest)).empty());
 }
 
-TEST_F(Run, AnswersAreWhatTheEngineDraws) {
+TEST_F(RunCommand, AnswersAreWhatTheEngineDraws) {
   Engine engine(folder() / "chat.gumbel");
   Session session = engine.create_session();
   const std::vector<Message> messages = {{"system", "us"}, {"user", "ok"}};
@@ -49,7 +49,7 @@ TEST_F(Run, AnswersAreWhatTheEngineDraws) {
             expected);
 }
 
-TEST_F(Run, SeedsArePrintedAndRepeatTheText) {
+TEST_F(RunCommand, SeedsArePrintedAndRepeatTheText) {
   std::string before;
   for (const char* seed : {"", " --seed -1"}) {
     const std::string command = "run chat.gumbel --prompt x --temperature 2 --max-new-tokens 40";
@@ -68,7 +68,7 @@ TEST_F(Run, SeedsArePrintedAndRepeatTheText) {
             greedy.out);
 }
 
-TEST_F(Run, HostSamplingAndBackendsDrawTheSame) {
+TEST_F(RunCommand, HostSamplingAndBackendsDrawTheSame) {
   const std::string rest =
       " --prompt hello --temperature 1.3 --top-p 0.8 --seed 9 --max-new-tokens 20";
   const std::string expected = answer(gumbel("run chat.gumbel" + rest));
@@ -84,7 +84,7 @@ TEST_F(Run, HostSamplingAndBackendsDrawTheSame) {
   EXPECT_EQ(answer(gumbel("run packed.gumbel" + rest)), expected);
 }
 
-TEST_F(Run, RawPromptsAreCompleted) {
+TEST_F(RunCommand, RawPromptsAreCompleted) {
   const std::string rest = " --prompt hello --seed 9 --max-new-tokens 20";
   const Result text = gumbel("run text.gumbel" + rest);
   EXPECT_NE(text.err.find("no chat template"), std::string::npos);
@@ -96,7 +96,7 @@ TEST_F(Run, RawPromptsAreCompleted) {
   EXPECT_NE(gumbel("run chat.gumbel --system us" + rest).out, gumbel("run chat.gumbel" + rest).out);
 }
 
-TEST_F(Run, StopTextsEndTheAnswer) {
+TEST_F(RunCommand, StopTextsEndTheAnswer) {
   const std::string command = "run --prompt hello --seed 9 --temperature 2 --max-new-tokens 60 ";
   const std::string whole = answer(gumbel(command + "chat.gumbel"));
   // A part of the answer of printable characters.
@@ -112,7 +112,7 @@ TEST_F(Run, StopTextsEndTheAnswer) {
   EXPECT_EQ(answer(gumbel(command + "chat.gumbel --stop ''")), whole);
 }
 
-TEST_F(Run, EndsOfTurnsAndTokenCounts) {
+TEST_F(RunCommand, EndsOfTurnsAndTokenCounts) {
   Engine engine(folder() / "text.gumbel");
   const Sampling sampling{2.0f, 0, 1.0f, 0.0f, 5};
   const std::vector<int64_t> ids = drawn(engine, engine.encode("hello"), sampling, 12);
