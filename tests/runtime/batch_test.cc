@@ -16,9 +16,9 @@ using test::RunningProgram;
 
 constexpr size_t kRows = 3;
 
-std::unique_ptr<Backend> backend(bool cpu) {
+std::unique_ptr<Backend> backend(bool cpu, int threads) {
   if (!cpu) return make_reference_backend();
-  return std::make_unique<cpu::CpuBackend>(cpu::supported_targets().front(), 2);
+  return std::make_unique<cpu::CpuBackend>(cpu::supported_targets().front(), threads);
 }
 
 struct Case {
@@ -83,7 +83,7 @@ void prepare(RunningProgram& p, SessionState& state,
 
 TEST_P(Batch, LogitsAreThoseOfSoloRuns) {
   const auto path = write(false);
-  RunningProgram p(path, backend(GetParam().cpu), kRows);
+  RunningProgram p(path, backend(GetParam().cpu, 2), kRows);
   SessionState together = p.new_state(kRows);
   std::vector<std::vector<int64_t>> starts;
   for (size_t row = 0; row < kRows; ++row) starts.push_back(head_start(row));
@@ -118,8 +118,8 @@ TEST_P(Batch, LogitsAreThoseOfSoloRuns) {
 TEST_P(Batch, DrawsFollowTheStreamRule) {
   const auto sampled = write(true);
   const auto logits_path = write(false);
-  RunningProgram p(sampled, backend(GetParam().cpu), kRows);
-  RunningProgram logits_program(logits_path, backend(GetParam().cpu), kRows);
+  RunningProgram p(sampled, backend(GetParam().cpu, 1), kRows);
+  RunningProgram logits_program(logits_path, backend(GetParam().cpu, 1), kRows);
 
   DrawInputs each;
   each.temperature = {0.7f, 1.9f, 1.0f};
