@@ -1,5 +1,5 @@
-// Speed of the CPU kernels by weight type and instruction set: matrix products of one token (GB/s of
-// packed weights) and of a prompt chunk (GOPS, a multiply-add counted as two), and attention.
+// Speed of the CPU kernels by weight type and instruction set: matrix products of one token (GB/s
+// of packed weights) and of a prompt chunk (GOPS, a multiply-add counted as two), and attention.
 //
 //   gumbel_kernel_bench --benchmark_filter='linear/q4_1/vnni'
 
@@ -92,11 +92,11 @@ void linear(benchmark::State& state, CpuTarget target, WeightType type, int thre
   }
   using benchmark::Counter;
   if (m == 1)
-    state.counters["GB/s"] = Counter(static_cast<double>(bytes) * 1e-9,
-                                     Counter::kIsIterationInvariantRate);
+    state.counters["GB/s"] =
+        Counter(static_cast<double>(bytes) * 1e-9, Counter::kIsIterationInvariantRate);
   else
-    state.counters["GOPS"] = Counter(2e-9 * static_cast<double>(m * n * k),
-                                     Counter::kIsIterationInvariantRate);
+    state.counters["GOPS"] =
+        Counter(2e-9 * static_cast<double>(m * n * k), Counter::kIsIterationInvariantRate);
 }
 
 /// `time` queries at the end of a sequence of `length`.
@@ -143,20 +143,24 @@ void register_all() {
       const std::string_view type_name = traits(type).name;
       const struct {
         int64_t m, n, k;
-      } kShapes[] = {{1, 576, 1536}, {1, 2048, 2048}, {8, 1536, 512}, {128, 1536, 512},
-                     {128, 2048, 2048}};
+      } kShapes[] = {
+          {1, 576, 1536}, {1, 2048, 2048}, {8, 1536, 512}, {128, 1536, 512}, {128, 2048, 2048}};
       for (int threads : std::set<int>{1, cores})
         for (const auto& s : kShapes)
           measure(benchmark::RegisterBenchmark(
-              fmt::format("linear/{}/{}/threads:{}/{}x{}x{}", type_name, name(target), threads, s.m,
-                          s.n, s.k)
-                  .c_str(),
-              linear, target, type, threads, s.m, s.n, s.k), threads);
+                      fmt::format("linear/{}/{}/threads:{}/{}x{}x{}", type_name, name(target),
+                                  threads, s.m, s.n, s.k)
+                          .c_str(),
+                      linear, target, type, threads, s.m, s.n, s.k),
+                  threads);
     }
     const struct {
       int64_t time, length, heads, kv_heads, dim;
-    } kShapes[] = {{1, 1024, 9, 3, 64}, {1, 8192, 9, 3, 64}, {128, 1024, 9, 3, 64},
-                   {1, 512, 4, 1, 256}, {128, 512, 4, 1, 256}};
+    } kShapes[] = {{1, 1024, 9, 3, 64},
+                   {1, 8192, 9, 3, 64},
+                   {128, 1024, 9, 3, 64},
+                   {1, 512, 4, 1, 256},
+                   {128, 512, 4, 1, 256}};
     for (int threads : std::set<int>{1, cores})
       for (const auto& s : kShapes)
         measure(benchmark::RegisterBenchmark(

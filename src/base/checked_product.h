@@ -7,7 +7,7 @@
 
 namespace gumbel {
 
-/// The product of `factors`, or nothing where it exceeds `limit`.
+/// The product of `factors`, or nothing where that of the first few exceeds `limit` already.
 constexpr std::optional<uint64_t> checked_product(std::initializer_list<uint64_t> factors,
                                                   uint64_t limit) {
   uint64_t product = 1;

@@ -24,9 +24,10 @@ struct FileDescriptor {
 }  // namespace
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
-  const FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  // Not blocking: opening a pipe would wait for its writer. Regular files know no difference.
+  const FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.value < 0) fail(ErrorCode::kIo, "{}: cannot open: {}", path.string(), strerror(errno));
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.value, &status) != 0)
     fail(ErrorCode::kIo, "{}: cannot read its size: {}", path.string(), strerror(errno));
   if (!S_ISREG(status.st_mode)) fail(ErrorCode::kIo, "{}: expected a regular file", path.string());

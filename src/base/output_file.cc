@@ -12,8 +12,11 @@ namespace gumbel {
 
 OutputFile::OutputFile(const std::filesystem::path& path)
     : path_(path), temporary_(path.string() + fmt::format(".{}.partial", ::getpid())) {
-  if (std::filesystem::is_directory(path))
-    fail(ErrorCode::kIo, "{}: expected a file name, found a directory", path.string());
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    fail(ErrorCode::kIo, "{}: expected the name of a file, found a directory or device",
+         path.string());
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail(ErrorCode::kIo, "{}: cannot create: {}", temporary_, strerror(errno));
 }

@@ -13,6 +13,7 @@ namespace gumbel {
 /// it, and a file that is destroyed before that is deleted. Every failure throws Error(kIo).
 class OutputFile {
  public:
+  /// Creates the temporary file. `path` may name a regular file or nothing.
   explicit OutputFile(const std::filesystem::path& path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;

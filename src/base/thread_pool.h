@@ -12,7 +12,8 @@ namespace gumbel {
 /// part, so a pool of one thread starts none. Not for concurrent use by several callers.
 class ThreadPool {
  public:
-  /// `threads` >= 1; 0 takes the number of physical cores that this process may run on.
+  /// `threads` from 1 to 1024; 0 takes the number of physical cores that this process may run on.
+  /// Throws Error(kInvalidArgument) for other numbers and Error(kIo) where they cannot be started.
   explicit ThreadPool(int threads);
 
   int threads() const { return threads_; }

@@ -126,7 +126,11 @@ void write_matrix(const WeightInfo& weight, const CheckpointTensor& tensor, cons
   std::vector<std::byte> packed;
   for (int64_t first = 0; first < weight.rows(); first += run * runs_at_once) {
     const int64_t count = std::min(run * runs_at_once, weight.rows() - first);
-    read_rows(tensor, weight.type, first, count, rows);
+    try {
+      read_rows(tensor, weight.type, first, count, rows);
+    } catch (const Error& error) {
+      fail(error.code(), "{}, rows from {} on: {}", weight.name, first, error.what());
+    }
     packed.resize(backend.packed_bytes(weight.type, count, weight.columns()));
     backend.pack(rows, packed);
     writer.append(packed);

@@ -2,6 +2,7 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -50,16 +51,6 @@ flatbuffers::Offset<schema::Method> encode_method(Builder& builder, const Method
                               nodes);
 }
 
-// What a decoder sees of possibly absent fields: FlatBuffers gives null for an empty one.
-std::string text(const flatbuffers::String* string) {
-  return string == nullptr ? std::string() : string->str();
-}
-
-template <typename T>
-std::vector<T> numbers(const flatbuffers::Vector<T>* vector) {
-  return vector == nullptr ? std::vector<T>() : std::vector<T>(vector->begin(), vector->end());
-}
-
 template <typename T, typename Visit>
 void for_each(const flatbuffers::Vector<flatbuffers::Offset<T>>* items, const Visit& visit) {
   if (items == nullptr) return;
@@ -78,7 +69,58 @@ DataType data_type(schema::DataType type) {
   return checked_enum<DataType>(type, schema::DataType_MAX + 1, "a data type");
 }
 
-Node decode_node(const schema::Node& stored) {
+// Copies strings and vectors out of a header. Several fields of a hostile one may refer to the same
+// bytes; what is copied is held to the header's own size, so that a small file cannot ask for much
+// memory.
+class Decoder {
+ public:
+  explicit Decoder(size_t header_bytes) : left_(header_bytes) {}
+
+  Program program(const schema::Program& stored);
+
+ private:
+  void take(size_t bytes) {
+    if (bytes > left_)
+      fail(ErrorCode::kCorruptFile, "program: expected a header whose fields share no bytes");
+    left_ -= bytes;
+  }
+
+  // FlatBuffers gives null for an absent field.
+  std::string text(const flatbuffers::String* string) {
+    if (string == nullptr) return {};
+    take(string->size());
+    return string->str();
+  }
+
+  // A name appears in messages of one line.
+  std::string name(const flatbuffers::String* string) {
+    constexpr size_t kMaxName = 512;
+    std::string result = text(string);
+    const bool printable = std::none_of(result.begin(), result.end(), [](char c) {
+      return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+    });
+    if (!printable || result.size() > kMaxName)
+      fail(ErrorCode::kCorruptFile,
+           "program: expected names of at most {} characters without control characters, got one "
+           "of {}",
+           kMaxName, result.size());
+    return result;
+  }
+
+  template <typename T>
+  std::vector<T> numbers(const flatbuffers::Vector<T>* vector) {
+    if (vector == nullptr) return {};
+    take(vector->size() * sizeof(T));
+    return {vector->begin(), vector->end()};
+  }
+
+  Node node(const schema::Node& stored);
+  Method method(const schema::Method& stored);
+
+  size_t left_;
+};
+
+Node Decoder::node(const schema::Node& stored) {
   Node node;
   node.op = checked_enum<Op>(stored.op(), kOpCount, "an op");
   node.inputs = numbers(stored.inputs());
@@ -91,11 +133,11 @@ Node decode_node(const schema::Node& stored) {
   return node;
 }
 
-Method decode_method(const schema::Method& stored) {
+Method Decoder::method(const schema::Method& stored) {
   Method method;
-  method.name = text(stored.name());
+  method.name = name(stored.name());
   for_each(stored.values(), [&](const schema::Value& value) {
-    method.values.push_back({text(value.name()), data_type(value.type()), numbers(value.shape())});
+    method.values.push_back({name(value.name()), data_type(value.type()), numbers(value.shape())});
   });
   for_each(stored.inputs(), [&](const schema::Input& input) {
     method.inputs.push_back(
@@ -103,8 +145,40 @@ Method decode_method(const schema::Method& stored) {
   });
   method.outputs = numbers(stored.outputs());
   for_each(stored.nodes(),
-           [&](const schema::Node& node) { method.nodes.push_back(decode_node(node)); });
+           [&](const schema::Node& stored_node) { method.nodes.push_back(node(stored_node)); });
   return method;
+}
+
+Program Decoder::program(const schema::Program& stored) {
+  Program program;
+  program.packing = name(stored.packing());
+  for_each(stored.weights(), [&](const schema::Weight& weight) {
+    program.weights.push_back(
+        {name(weight.name()),
+         checked_enum<WeightType>(weight.type(), kWeightTypeCount, "a weight type"),
+         numbers(weight.shape()), weight.offset(), weight.bytes(), weight.checksum()});
+  });
+  for_each(stored.states(), [&](const schema::KvCache& state) {
+    program.states.push_back({name(state.name()), state.kv_heads(), state.key_dim(),
+                              state.value_dim(), data_type(state.type()), state.window()});
+  });
+  for_each(stored.methods(), [&](const schema::Method& stored_method) {
+    program.methods.push_back(method(stored_method));
+  });
+  for_each(stored.constants(), [&](const schema::Constant& constant) {
+    const auto [entry, is_new] =
+        program.constants.emplace(name(constant.name()), numbers(constant.values()));
+    if (!is_new)
+      fail(ErrorCode::kCorruptFile, "program: constant method {} is there twice", entry->first);
+  });
+  for_each(stored.provenance(), [&](const schema::Provenance& entry) {
+    program.provenance.emplace(text(entry.key()), text(entry.value()));
+  });
+  program.chat_format = text(stored.chat_format());
+  if (stored.tokenizer() != nullptr)
+    program.tokenizer = {reinterpret_cast<const std::byte*>(stored.tokenizer()->data()),
+                         stored.tokenizer()->size()};
+  return program;
 }
 
 }  // namespace
@@ -146,41 +220,18 @@ std::vector<std::byte> encode_header(const Program& program) {
 }
 
 Program decode_header(std::span<const std::byte> header) {
-  const auto* bytes = reinterpret_cast<const uint8_t*>(header.data());
-  constexpr flatbuffers::uoffset_t kMaxDepth = 16;
-  constexpr flatbuffers::uoffset_t kMaxTables = 4'000'000;
-  flatbuffers::Verifier verifier(bytes, header.size(), kMaxDepth, kMaxTables);
-  if (header.size() < 16 || !schema::VerifyProgramBuffer(verifier))
+  const auto refuse = [&]() {
     fail(ErrorCode::kCorruptFile, "program: expected a FlatBuffers header, found {} other bytes",
          header.size());
-  const schema::Program& stored = *schema::GetProgram(bytes);
-  Program program;
-  program.packing = text(stored.packing());
-  for_each(stored.weights(), [&](const schema::Weight& weight) {
-    program.weights.push_back(
-        {text(weight.name()),
-         checked_enum<WeightType>(weight.type(), kWeightTypeCount, "a weight type"),
-         numbers(weight.shape()), weight.offset(), weight.bytes(), weight.checksum()});
-  });
-  for_each(stored.states(), [&](const schema::KvCache& state) {
-    program.states.push_back({text(state.name()), state.kv_heads(), state.key_dim(),
-                              state.value_dim(), data_type(state.type()), state.window()});
-  });
-  for_each(stored.methods(),
-           [&](const schema::Method& method) { program.methods.push_back(decode_method(method)); });
-  for_each(stored.constants(), [&](const schema::Constant& constant) {
-    if (!program.constants.emplace(text(constant.name()), numbers(constant.values())).second)
-      fail(ErrorCode::kCorruptFile, "program: constant method {} is there twice",
-           text(constant.name()));
-  });
-  for_each(stored.provenance(), [&](const schema::Provenance& entry) {
-    program.provenance.emplace(text(entry.key()), text(entry.value()));
-  });
-  program.chat_format = text(stored.chat_format());
-  if (stored.tokenizer() != nullptr)
-    program.tokenizer = {reinterpret_cast<const std::byte*>(stored.tokenizer()->data()),
-                         stored.tokenizer()->size()};
-  return program;
+  };
+  if (header.size() < 16 || header.size() >= FLATBUFFERS_MAX_BUFFER_SIZE) refuse();
+  const auto* bytes = reinterpret_cast<const uint8_t*>(header.data());
+  constexpr flatbuffers::uoffset_t kMaxDepth = 16;
+  // A table and the offset that leads to it take 8 bytes at least.
+  const auto max_tables = static_cast<flatbuffers::uoffset_t>(header.size() / 8);
+  flatbuffers::Verifier verifier(bytes, header.size(), kMaxDepth, max_tables);
+  if (!schema::VerifyProgramBuffer(verifier)) refuse();
+  return Decoder(header.size()).program(*schema::GetProgram(bytes));
 }
 
 }  // namespace gumbel

@@ -52,6 +52,16 @@ class Operands {
            name(type), to_string(shape), name(value.type), to_string(value.shape));
   }
 
+  // Input i, which must be tokens or positions that the method's caller gives: their values are
+  // checked before a call, which a computed value's could not be.
+  void input_is_given(size_t i) const {
+    input_is(i, DataType::kI64, {kBatch, kTime});
+    for (const Input& given : method_.inputs)
+      if (given.value == node_.inputs[i]) return;
+    fail(ErrorCode::kCorruptFile, "[{}] input {}: expected an input of the method, got value {}",
+         name(node_.op), i, input(i).name);
+  }
+
   const WeightInfo& weight(size_t rank) const {
     const WeightInfo& weight = program_.weights[static_cast<size_t>(node_.weights[0])];
     if (weight.shape.size() != rank)
@@ -104,16 +114,15 @@ Value f32(Shape shape) { return {"", DataType::kF32, std::move(shape)}; }
 Value infer_sample(const Operands& operands) {
   operands.counts(6, 7, 0, false);
   const Shape& logits = operands.input(0, DataType::kF32, 0);
-  operands.require(
-      (logits.size() == 2 || logits.size() == 3) && logits.back() > 0 && logits.back() < (1 << 23),
-      "logits [B, V] or [B, T, V] with V below 2^23", logits);
+  operands.require((logits.size() == 2 || (logits.size() == 3 && logits[1] == kTime)) &&
+                       logits[0] == kBatch && logits.back() > 0 && logits.back() < (1 << 23),
+                   "logits [B, V] or [B, T, V] with V below 2^23", logits);
   constexpr DataType kTypes[] = {DataType::kF32, DataType::kI64, DataType::kF32, DataType::kI64,
                                  DataType::kF32};
   for (size_t i = 0; i < 5; ++i) {
     operands.input_is(i + 1, kTypes[i], {kPerRow});
   }
-  operands.require(logits[0] == kBatch, "logits of a batch B", logits);
-  if (operands.input_count() == 7) operands.input_is(6, DataType::kI64, {kBatch, kTime});
+  if (operands.input_count() == 7) operands.input_is_given(6);
   return {"", DataType::kI64, {kBatch}};
 }
 
@@ -122,11 +131,10 @@ Value infer_sample(const Operands& operands) {
 std::vector<Value> infer_outputs(const Program& program, const Method& method, const Node& node) {
   const Operands operands(program, method, node);
   if (node.op != Op::kSample) operands.refuse_per_row();
-  const Shape tokens = {kBatch, kTime};
   switch (node.op) {
     case Op::kEmbedding: {
       operands.counts(1, 1, false);
-      operands.input_is(0, DataType::kI64, tokens);
+      operands.input_is_given(0);
       return {f32({kBatch, kTime, operands.weight(2).columns()})};
     }
     case Op::kRmsNorm: {
@@ -147,7 +155,7 @@ std::vector<Value> infer_outputs(const Program& program, const Method& method, c
     }
     case Op::kRotaryTable: {
       operands.counts(1, 1, false);
-      operands.input_is(0, DataType::kI64, tokens);
+      operands.input_is_given(0);
       return {f32({kBatch, kTime, 2 * operands.weight(1).columns()})};
     }
     case Op::kRotary: {
@@ -156,9 +164,9 @@ std::vector<Value> infer_outputs(const Program& program, const Method& method, c
       const Shape& table = operands.input(1, DataType::kF32, 3);
       operands.require(x[0] == kBatch && x[1] == kTime && x[2] > 0 && x[3] > 0,
                        "x [B, T, heads, D]", x);
-      operands.require(
-          table[0] == kBatch && table[1] == kTime && table[2] % 2 == 0 && table[2] <= x[3],
-          fmt::format("a table [B, T, even and at most {}]", x[3]), table);
+      operands.require(table[0] == kBatch && table[1] == kTime && table[2] > 0 &&
+                           table[2] % 2 == 0 && table[2] <= x[3],
+                       fmt::format("a table [B, T, even and at most {}]", x[3]), table);
       return {f32(x)};
     }
     case Op::kCacheUpdate: {
@@ -166,7 +174,7 @@ std::vector<Value> infer_outputs(const Program& program, const Method& method, c
       const KvCacheSpec& cache = operands.state();
       operands.input_is(0, DataType::kF32, {kBatch, kTime, cache.kv_heads, cache.key_dim});
       operands.input_is(1, DataType::kF32, {kBatch, kTime, cache.kv_heads, cache.value_dim});
-      operands.input_is(2, DataType::kI64, tokens);
+      operands.input_is_given(2);
       return {};
     }
     case Op::kAttention: {
@@ -177,7 +185,7 @@ std::vector<Value> infer_outputs(const Program& program, const Method& method, c
           q[0] == kBatch && q[1] == kTime && q[2] > 0 && q[2] % cache.kv_heads == 0 &&
               q[3] == cache.key_dim,
           fmt::format("queries [B, T, a multiple of {}, {}]", cache.kv_heads, cache.key_dim), q);
-      operands.input_is(1, DataType::kI64, tokens);
+      operands.input_is_given(1);
       const int64_t window = operands.attributes().window;
       if (window != cache.window)
         fail(ErrorCode::kCorruptFile, "[attention] expected the window {} of its state {}, got {}",
@@ -204,9 +212,10 @@ std::vector<Value> infer_outputs(const Program& program, const Method& method, c
         fail(ErrorCode::kCorruptFile, "[reshape] expected 1 output, got {}", node.outputs.size());
       const Value& x = operands.input(0);
       const Value& y = method.values[static_cast<size_t>(node.outputs[0])];
-      operands.require(
-          known_elements(x.shape) == known_elements(y.shape) && same_symbols(x.shape, y.shape),
-          fmt::format("a shape of the elements of {}", to_string(x.shape)), y.shape);
+      operands.require(y.shape != Shape{kPerRow} &&
+                           known_elements(x.shape) == known_elements(y.shape) &&
+                           same_symbols(x.shape, y.shape),
+                       fmt::format("a shape of the elements of {}", to_string(x.shape)), y.shape);
       return {{"", x.type, y.shape}};
     }
     case Op::kSample:

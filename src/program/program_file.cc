@@ -40,6 +40,8 @@ Program read_program(std::span<const std::byte> file) {
   if (preamble.magic[7] != kMagic[7])
     fail(ErrorCode::kUnsupported, "expected version {} of the program format, got {}",
          static_cast<int>(kMagic[7]), static_cast<int>(preamble.magic[7]));
+  if (preamble.reserved != decltype(preamble.reserved){})
+    fail(ErrorCode::kCorruptFile, "expected the reserved bytes 24 to 63 to be zero");
   if (preamble.header_bytes > file.size() - sizeof(preamble))
     fail(ErrorCode::kCorruptFile, "expected a header of {} bytes, the file ends after {}",
          preamble.header_bytes, file.size() - sizeof(preamble));
@@ -84,6 +86,7 @@ ProgramWriter::ProgramWriter(const std::filesystem::path& path, Program program)
     weight.offset = offset;
     offset = align_to_segment(offset + weight.bytes);
   }
+  verify(program_, offset);
 }
 
 ProgramWriter::~ProgramWriter() = default;
@@ -91,7 +94,10 @@ ProgramWriter::~ProgramWriter() = default;
 void ProgramWriter::Hasher::operator()(XXH3_state_s* state) const { XXH3_freeState(state); }
 
 void ProgramWriter::append(std::span<const std::byte> bytes) {
-  WeightInfo& weight = program_.weights.at(weight_);
+  if (weight_ == program_.weights.size())
+    fail(ErrorCode::kInvalidArgument, "expected no bytes after {} complete weights, got {}",
+         weight_, bytes.size());
+  WeightInfo& weight = program_.weights[weight_];
   if (bytes.size() > weight.bytes - written_)
     fail(ErrorCode::kInvalidArgument, "weight {}: expected {} bytes, got {}", weight.name,
          weight.bytes, written_ + bytes.size());

@@ -38,7 +38,8 @@ class ProgramFile {
 class ProgramWriter {
  public:
   /// `program` has everything but offsets and checksums; WeightInfo::bytes are final. Its tokenizer
-  /// bytes must live until finish().
+  /// bytes must live until finish(). Throws Error(kCorruptFile) for one that verify() refuses, so
+  /// that what is written can be read, and Error(kIo).
   ProgramWriter(const std::filesystem::path& path, Program program);
   ~ProgramWriter();
 

@@ -1,5 +1,7 @@
 // The checks that let a program from a hostile file be planned and run.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -86,6 +88,19 @@ void check_indices(const std::vector<int32_t>& indices, size_t count, std::strin
       corrupt("method {}: expected {} below {}, got {}", method.name, what, count, i);
 }
 
+// A default must be a number that its type has: converting another one would be undefined.
+void check_default(const Method& method, const Value& value, double number) {
+  if (value.shape != Shape{kPerRow})
+    corrupt("method {}: input {} has a default but not the shape [1 or B]", method.name,
+            value.name);
+  const bool fits = value.type == DataType::kI64
+                        ? std::abs(number) <= 0x1p53 && number == std::trunc(number)
+                        : std::abs(number) <= std::numeric_limits<float>::max();
+  if (!fits)
+    corrupt("method {}: input {}: expected a default of type {}, got {}", method.name, value.name,
+            name(value.type), number);
+}
+
 void check_method(const Program& program, const Method& method) {
   for (const Value& value : method.values) {
     if (value.type != DataType::kF32 && value.type != DataType::kI64)
@@ -113,9 +128,7 @@ void check_method(const Program& program, const Method& method) {
     const Value& value = method.values[static_cast<size_t>(input.value)];
     if (!names.insert(value.name).second)
       corrupt("method {}: input {} is there twice", method.name, value.name);
-    if (input.default_value.has_value() && value.shape != Shape{kPerRow})
-      corrupt("method {}: input {} has a default but not the shape [1 or B]", method.name,
-              value.name);
+    if (input.default_value.has_value()) check_default(method, value, *input.default_value);
     if (defaults_began && !input.default_value.has_value())
       corrupt("method {}: input {} follows one with a default and has none", method.name,
               value.name);
@@ -143,10 +156,16 @@ void check_method(const Program& program, const Method& method) {
 }
 
 void check_constants(const Program& program) {
-  const int64_t max_length = program.constant("get_max_seq_len");
-  const int64_t vocab = program.constant("get_vocab_size");
-  const int64_t min_chunk = program.constant("get_min_prefill_chunk");
-  const int64_t max_chunk = program.constant("get_max_prefill_chunk");
+  const auto one = [&](const char* constant) {
+    const auto found = program.constants.find(constant);
+    if (found == program.constants.end() || found->second.size() != 1)
+      corrupt("expected a constant method {} of one value", constant);
+    return found->second.front();
+  };
+  const int64_t max_length = one("get_max_seq_len");
+  const int64_t vocab = one("get_vocab_size");
+  const int64_t min_chunk = one("get_min_prefill_chunk");
+  const int64_t max_chunk = one("get_max_prefill_chunk");
   if (max_length < 1 || max_length > kMaxSequenceLength)
     corrupt("expected get_max_seq_len from 1 to {}, got {}", kMaxSequenceLength, max_length);
   if (vocab < 1 || vocab >= (1 << 23))
@@ -154,14 +173,16 @@ void check_constants(const Program& program) {
   if (min_chunk < 1 || max_chunk < min_chunk || max_chunk > std::min(max_length, kMaxPrefillChunk))
     corrupt("expected prefill chunks from 1 to {}, got {} to {}",
             std::min(max_length, kMaxPrefillChunk), min_chunk, max_chunk);
+  if (const int64_t layers = one("get_n_layers"); layers < 0)
+    corrupt("expected get_n_layers to be at least 0, got {}", layers);
   for (const char* flag : {"use_kv_cache", "use_sampling"})
-    if (const int64_t value = program.constant(flag); value != 0 && value != 1)
+    if (const int64_t value = one(flag); value != 0 && value != 1)
       corrupt("expected {} to be 0 or 1, got {}", flag, value);
   const auto eos = program.constants.find("get_eos_ids");
   if (eos == program.constants.end()) corrupt("expected a constant method get_eos_ids");
   for (const int64_t id : eos->second)
     if (id < 0 || id >= vocab) corrupt("expected get_eos_ids from 0 to {}, got {}", vocab - 1, id);
-  if (const int64_t bos = program.constant("get_bos_id"); bos < -1 || bos >= vocab)
+  if (const int64_t bos = one("get_bos_id"); bos < -1 || bos >= vocab)
     corrupt("expected get_bos_id from -1 (none) to {}, got {}", vocab - 1, bos);
 }
 

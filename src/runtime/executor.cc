@@ -9,6 +9,17 @@
 namespace gumbel {
 namespace {
 
+MemoryPlan checked_plan(const Program& program, const Method& method, int64_t max_batch,
+                        int64_t max_time) {
+  // A cache with a window has room for one chunk beside it, and no more.
+  const int64_t most = program.constant("get_max_prefill_chunk");
+  if (max_batch < 1 || max_time < 1 || max_time > most)
+    fail(ErrorCode::kInvalidArgument,
+         "method {}: expected a plan for at least 1 row and 1 to {} positions, got {} of {}",
+         method.name, most, max_batch, max_time);
+  return plan_memory(method, max_batch, max_time);
+}
+
 bool uses_positions(Op op) {
   return op == Op::kRotaryTable || op == Op::kCacheUpdate || op == Op::kAttention ||
          op == Op::kSample;
@@ -42,17 +53,15 @@ Executor::Executor(const Program& program, const Method& method,
       backend_(backend),
       max_batch_(max_batch),
       max_time_(max_time),
-      plan_(plan_memory(method, max_batch, max_time)),
+      plan_(checked_plan(program, method, max_batch, max_time)),
       values_(method.values.size()),
       token_limits_(method.inputs.size()),
       is_position_(method.inputs.size()) {
-  const std::vector<int32_t> roots = alias_roots(method);
+  // verify() has seen to it that tokens and positions are inputs.
   const auto input_of = [&](int32_t value) {
-    for (size_t i = 0; i < method.inputs.size(); ++i)
-      if (method.inputs[i].value == roots[static_cast<size_t>(value)]) return i;
-    fail(ErrorCode::kUnsupported,
-         "method {}: expected tokens and positions to be inputs, value {} is computed", method.name,
-         method.values[static_cast<size_t>(value)].name);
+    size_t i = 0;
+    while (method.inputs[i].value != value) ++i;
+    return i;
   };
   for (const Node& node : method.nodes) {
     append(operand_values_, node.inputs);
@@ -226,7 +235,7 @@ std::span<const Tensor> Executor::run(std::span<const Tensor> inputs, SessionSta
     if (!is_position_[i]) continue;
     const int64_t time = inputs[i].dims[1];
     for (int64_t row = 0; row < extent.batch; ++row)
-      state->set_length(row, inputs[i].as<int64_t>()[row * time + time - 1] + 1);
+      state->extend(row, inputs[i].as<int64_t>()[row * time], time);
   }
   for (size_t i = 0; i < outputs_.size(); ++i)
     outputs_[i] = values_[static_cast<size_t>(method_.outputs[i])];

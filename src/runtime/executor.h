@@ -18,7 +18,9 @@ namespace gumbel {
 /// at a time: it owns the arena of the values.
 class Executor {
  public:
-  /// What `program`, `weights` and `backend` refer to must outlive this.
+  /// What `program`, `weights` and `backend` refer to must outlive this; `program` is verified.
+  /// Throws Error(kInvalidArgument) unless 1 <= max_batch and 1 <= max_time <=
+  /// get_max_prefill_chunk, and Error(kUnsupported) where the arena would exceed 2^40 bytes.
   Executor(const Program& program, const Method& method, std::span<const PackedWeight> weights,
            Backend& backend, int64_t max_batch, int64_t max_time);
 

@@ -57,9 +57,9 @@ uint64_t session_state_bytes(const Program& program, int64_t batch) {
 SessionState::SessionState(const Program& program, int64_t batch)
     : memory_(session_state_bytes(program, batch), "the key-value caches of a session"),
       lengths_(static_cast<size_t>(batch)),
+      farthest_(static_cast<size_t>(batch)),
       rewindable_(program.constant("get_max_seq_len")) {
   const int64_t max_length = rewindable_;
-  const int64_t max_chunk = program.constant("get_max_prefill_chunk");
   std::byte* next = memory_.bytes().data();
   for (size_t i = 0; i < program.states.size(); ++i) {
     const KvCacheSpec& spec = program.states[i];
@@ -69,10 +69,11 @@ SessionState::SessionState(const Program& program, int64_t batch)
     cache.values = next;
     next += part_bytes(program, spec, spec.value_dim, batch);
     caches_.push_back(cache);
-    // Stepping back by n, the slots of the last n positions are written again by other positions
-    // while those up to a window before are still read.
+    // A query at p sees positions from p - window + 1 on. The slot of that one has been taken by
+    // p - window + 1 + capacity once the row has held more positions than this, whether or not it
+    // has stepped back since. What the chunk itself writes fits beside the window.
     if (cache.capacity < max_length)
-      rewindable_ = std::min(rewindable_, cache.capacity - spec.window - max_chunk);
+      rewindable_ = std::min(rewindable_, cache.capacity - spec.window);
   }
 }
 
@@ -82,12 +83,22 @@ void SessionState::check_position(int64_t row, int64_t position) const {
   if (position > held)
     fail(ErrorCode::kInvalidArgument,
          "input_pos: row {} holds {} positions, expected the next, got {}", row, held, position);
-  if (held - position > rewindable_)
+  if (const int64_t farthest = farthest_[static_cast<size_t>(row)];
+      farthest - position > rewindable_)
     fail(ErrorCode::kInvalidArgument,
-         "input_pos: row {} holds {} positions and can step back by {}, got {}", row, held,
-         rewindable_, position);
+         "input_pos: row {} has held {} positions and can step back to {} or to 0, got {}", row,
+         farthest, farthest - rewindable_, position);
 }
 
-void SessionState::reset() { std::fill(lengths_.begin(), lengths_.end(), 0); }
+void SessionState::extend(int64_t row, int64_t first, int64_t count) {
+  const auto i = static_cast<size_t>(row);
+  lengths_[i] = first + count;
+  farthest_[i] = first == 0 ? count : std::max(farthest_[i], first + count);
+}
+
+void SessionState::reset() {
+  std::fill(lengths_.begin(), lengths_.end(), 0);
+  std::fill(farthest_.begin(), farthest_.end(), 0);
+}
 
 }  // namespace gumbel

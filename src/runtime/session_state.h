@@ -24,8 +24,8 @@ class SessionState {
   /// Throws Error(kInvalidArgument): a row's next input may begin at its length, or before it where
   /// every cache still holds what a query there sees.
   void check_position(int64_t row, int64_t position) const;
-  /// Records that positions up to `length` are held.
-  void set_length(int64_t row, int64_t length) { lengths_[static_cast<size_t>(row)] = length; }
+  /// Records that `row` has taken `count` positions from `first`, which check_position() let pass.
+  void extend(int64_t row, int64_t first, int64_t count);
   /// Forgets everything; the next input begins at position 0.
   void reset();
 
@@ -35,7 +35,8 @@ class SessionState {
   std::vector<KvCache> caches_;
   ZeroedMemory memory_;
   std::vector<int64_t> lengths_;
-  int64_t rewindable_ = 0;  // positions that a row may step back by
+  std::vector<int64_t> farthest_;  // per row: the largest length since it began at position 0
+  int64_t rewindable_ = 0;         // positions that a row may step back by from there
 };
 
 /// Cache `i` of a session of `batch` rows, but for its memory.

@@ -199,8 +199,8 @@ HWY_INLINE void weigh_run(const HeadCache<T>& cache, const AttentionRow* rows, i
   }
 }
 
-/// out += the sum of e[j] v[j] over the keys [low, high], ascending, in runs between the ends of the
-/// ring.
+/// out += the sum of e[j] v[j] over the keys [low, high], ascending, in runs between the ends of
+/// the ring.
 template <typename T>
 HWY_INLINE void weigh(const HeadCache<T>& cache, const AttentionRow* rows, int64_t count,
                       int64_t low, int64_t high) {
@@ -218,7 +218,7 @@ HWY_INLINE void weigh(const HeadCache<T>& cache, const AttentionRow* rows, int64
 template <typename T>
 void attend_rows(const HeadCache<T>& cache, AttentionRow* rows, int64_t count, float scale,
                  float* scores) {
-  int64_t low = rows[0].low, high = rows[0].high;             // keys that some row sees
+  int64_t low = rows[0].low, high = rows[0].high;                // keys that some row sees
   int64_t shared_low = rows[0].low, shared_high = rows[0].high;  // keys that all see
   for (int64_t r = 1; r < count; ++r) {
     low = std::min(low, rows[r].low);
@@ -265,8 +265,7 @@ void attend(const AttentionTask& task, int64_t batch, int64_t kv_head, int64_t f
     row.q = task.q + head * cache.key_dim;
     row.out = task.out + head * cache.value_dim;
     row.high = std::max<int64_t>(task.positions[t], 0);
-    const int64_t seen =
-        task.window > 0 ? std::min(task.window, cache.capacity) : cache.capacity;
+    const int64_t seen = task.window > 0 ? std::min(task.window, cache.capacity) : cache.capacity;
     row.low = std::max<int64_t>(row.high - seen + 1, 0);
   }
   attend_rows(cache, rows, last - first, task.scale, scores);

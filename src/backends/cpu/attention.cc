@@ -31,6 +31,7 @@ AttentionKernels attention_kernels(CpuTarget target, DataType cache_type) {
       return N_AVX2::attention_kernels(cache_type);
     case CpuTarget::kAvx512:
     case CpuTarget::kVnni:
+    case CpuTarget::kAmx:
       return N_AVX3::attention_kernels(cache_type);
 #elif HWY_ARCH_ARM_A64
     case CpuTarget::kNeon:

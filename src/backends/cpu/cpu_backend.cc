@@ -34,7 +34,8 @@ uint64_t CpuBackend::scratch_bytes(const OpCall& call) const {
       const PackedWeight& matrix = call.weights[0];
       if (traits(matrix.type).is_float()) return 0;
       const int64_t rows = call.inputs[0].elements() / matrix.columns;
-      return static_cast<uint64_t>(activation_bytes(rows, matrix.columns));
+      return static_cast<uint64_t>(activation_bytes(
+          linear_[static_cast<size_t>(matrix.type)].activations, rows, matrix.columns));
     }
     case Op::kAttention:
       return static_cast<uint64_t>(pool_.threads()) * sizeof(float) *

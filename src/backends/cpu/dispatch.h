@@ -18,8 +18,8 @@ struct TargetTable {
   Function* avx512;
   Function* neon;
 
-  /// The function for `target`, which is one of supported_targets(). AVX512-VNNI adds only a dot
-  /// product, so kVnni shares AVX-512's copy.
+  /// The function for `target`, which is one of supported_targets(). VNNI and AMX add only dot
+  /// products, so kVnni and kAmx share AVX-512's copy.
   constexpr Function* operator[](CpuTarget target) const {
     switch (target) {
       case CpuTarget::kScalar:
@@ -28,6 +28,7 @@ struct TargetTable {
         return avx2;
       case CpuTarget::kAvx512:
       case CpuTarget::kVnni:
+      case CpuTarget::kAmx:
         return avx512;
       case CpuTarget::kNeon:
         return neon;

@@ -85,9 +85,8 @@ HWY_INLINE VI32 dot(const VU8 (&codes)[kGroupSteps], const std::byte* activation
     for (int j = first; j < (first + kSteps < kEnd ? first + kSteps : kEnd); ++j) {
       const Register a = broadcast4(activations + 4 * j).raw;
       const Register w = codes[j].raw;
-      const Register product = kMaxCode < 128
-                                   ? multiply_pairs(w, a)
-                                   : multiply_pairs(absolute(w), with_sign_of(a, w));
+      const Register product =
+          kMaxCode < 128 ? multiply_pairs(w, a) : multiply_pairs(absolute(w), with_sign_of(a, w));
       pairs = j == first ? product : add16(pairs, product);
     }
     total = add_pairs(pairs, total);

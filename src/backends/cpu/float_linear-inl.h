@@ -24,8 +24,8 @@ HWY_INLINE VF32 load_weights(const std::byte* from) {
     return load_bf16(reinterpret_cast<const uint16_t*>(from));
 }
 
-/// kRows rows of x times kTiles tiles. Every sum is one chain of multiply-adds of 4 cycles each, two
-/// of which start in a cycle: 8 chains keep the units busy.
+/// kRows rows of x times kTiles tiles. Every sum is one chain of multiply-adds of 4 cycles each,
+/// two of which start in a cycle: 8 chains keep the units busy.
 template <WeightType kType, int kRows, int kTiles>
 HWY_INLINE void multiply_float_block(const LinearTask& task, int64_t tile, int64_t row) {
   constexpr int kColumnBytes = layout(kType).bytes;
@@ -87,11 +87,11 @@ void multiply_float(const LinearTask& task, int /*block*/, int64_t first, int64_
 inline LinearKernels float_kernels(WeightType type) {
   switch (type) {
     case WeightType::kF32:
-      return {{}, nullptr, multiply_float<WeightType::kF32>};
+      return {{0, false, false, 8}, nullptr, multiply_float<WeightType::kF32>};
     case WeightType::kF16:
-      return {{}, nullptr, multiply_float<WeightType::kF16>};
+      return {{0, false, false, 8}, nullptr, multiply_float<WeightType::kF16>};
     default:
-      return {{}, nullptr, multiply_float<WeightType::kBF16>};
+      return {{0, false, false, 8}, nullptr, multiply_float<WeightType::kBF16>};
   }
 }
 

@@ -6,7 +6,7 @@
 // has no fused MulAdd and truncates DemoteTo float16 there; AVX3_DL and later, because g++ 12 then
 // emits a VEX vpdpbusd that machines with AVX-512 but without AVX-VNNI fault on; SVE, because its
 // lane count is unknown at compile time. SCALAR's MulAdd is not fused either: kernels use
-// FusedMultiplyAdd of math-inl.h.
+// fused_multiply_add of math-inl.h.
 #pragma once
 
 // The baseline without vectors is SCALAR, not EMU128, with every compiler, and it is compiled even

@@ -26,8 +26,8 @@ struct LinearTask {
 struct LinearKernels {
   ActivationTraits activations;
   /// Quantizes row `row` of a matrix of which `x` [columns] is that row, into `out`, the scratch of
-  /// the whole matrix, in blocks of `block` rows; x == nullptr writes a row of zeros. Null for float
-  /// types.
+  /// the whole matrix, in blocks of `block` rows; x == nullptr writes a row of zeros. Null for
+  /// float types.
   void (*quantize)(const float* x, int64_t columns, int64_t row, int block,
                    const ActivationTraits& traits, std::byte* out);
   /// Computes the outputs of tiles [first, last) for all rows; `block` as in quantize.
@@ -36,7 +36,7 @@ struct LinearKernels {
 
 /// Attention of one node over a cache, or the update of it; rows of the batch and heads one by one.
 struct AttentionTask {
-  const float* q = nullptr;  ///< [B, T, heads, Dk]
+  const float* q = nullptr;            ///< [B, T, heads, Dk]
   const int64_t* positions = nullptr;  ///< [B, T]
   const KvCache* cache = nullptr;
   int64_t time = 0;
@@ -47,8 +47,8 @@ struct AttentionTask {
 };
 
 struct CacheUpdateTask {
-  const float* k = nullptr;  ///< [B, T, kv_heads, Dk]
-  const float* v = nullptr;  ///< [B, T, kv_heads, Dv]
+  const float* k = nullptr;            ///< [B, T, kv_heads, Dk]
+  const float* v = nullptr;            ///< [B, T, kv_heads, Dv]
   const int64_t* positions = nullptr;  ///< [B, T]
   const KvCache* cache = nullptr;
   int64_t time = 0;

@@ -33,7 +33,7 @@ constexpr int largest_code(WeightType type) {
 
 constexpr ActivationTraits activation_traits(WeightType type) {
   const WeightTraits& t = traits(type);
-  return {decoded_zero(type), t.sub_block == 16, t.has_minimum && !t.has_sub_scale()};
+  return {decoded_zero(type), t.sub_block == 16, t.has_minimum && !t.has_sub_scale(), 8};
 }
 
 /// Decoded codes of the 16 codes of a codebook type.
@@ -144,7 +144,8 @@ HWY_INLINE VF32 load_bytes(const std::byte* from) {
 
 template <WeightType kType>
 HWY_INLINE VF32 load_scale(const std::byte* from) {
-  if constexpr (traits(kType).f32_scale) return hn::LoadU(F32(), reinterpret_cast<const float*>(from));
+  if constexpr (traits(kType).f32_scale)
+    return hn::LoadU(F32(), reinterpret_cast<const float*>(from));
   return load_f16(reinterpret_cast<const uint16_t*>(from));
 }
 
@@ -165,38 +166,53 @@ HWY_INLINE VI32 broadcast_i32(const std::byte* from) {
 /// The scales and minima of kLanes rows for one group.
 template <WeightType kType>
 struct GroupScales {
+  // Written out because an implicit one would not be compiled for the instruction set.
+  HWY_INLINE GroupScales() {}
   VF32 scale, minimum, sub_scale[2], sub_minimum[2];
 };
 
-/// acc = the group's terms on top of acc, for one row of activations.
+/// Those of group g of a record, for the rows from `lane` on.
+template <WeightType kType>
+HWY_INLINE GroupScales<kType> load_scales(const std::byte* record, int g, int lane) {
+  constexpr WeightTraits kTraits = traits(kType);
+  constexpr Layout kLayout = layout(kType);
+  constexpr int kSubBlocks = kTraits.sub_block == 16 ? 2 : 1;  // of a group
+  GroupScales<kType> scales;
+  const int at = (kTraits.has_sub_scale() ? 0 : g) * kTileRows + lane;
+  scales.scale = load_scale<kType>(record + (kTraits.f32_scale ? 4 : 2) * at);
+  if constexpr (kTraits.has_minimum)
+    scales.minimum = load_f16(reinterpret_cast<const uint16_t*>(record + kLayout.minimum + 2 * at));
+  if constexpr (kTraits.has_sub_scale()) {
+    GUMBEL_UNROLL
+    for (int i = 0; i < kSubBlocks; ++i) {
+      const int sub = (g * kSubBlocks + i) * kTileRows + lane;
+      scales.sub_scale[i] = load_bytes<int8_t>(record + kLayout.sub_scale + sub);
+      if constexpr (kTraits.has_minimum)
+        scales.sub_minimum[i] = load_bytes<uint8_t>(record + kLayout.sub_minimum + sub);
+    }
+  }
+  return scales;
+}
+
+/// acc and the terms of a group on top of it, for one row of activations whose dot products with
+/// the group, or with its halves, are given.
 template <WeightType kType, int kRows>
-HWY_INLINE VF32 add_group(const VU8 (&codes)[kGroupSteps], const GroupScales<kType>& scales,
+HWY_INLINE VF32 add_terms(VI32 dot0, VI32 dot1, const GroupScales<kType>& scales,
                           const std::byte* group, int row, VF32 acc) {
   constexpr WeightTraits kTraits = traits(kType);
   constexpr ActivationLayout kActivations{kRows};
-  constexpr int kMaxCode = largest_code(kType);
   constexpr bool kHalves = kTraits.sub_block == 16;
   const F32 d;
-  const std::byte* activations = group + kActivations.codes(row);
-  const auto start = [&](int half) HWY_ATTR {
-    return decoded_zero(kType) == 0 ? hn::Zero(I32())
-                                    : broadcast_i32(group + kActivations.correction(half, row));
-  };
-  // Dot products times sub-scales are below 2^24 for the K types: 32 * 128 * 127 * 32 of Q6_K is the
-  // most, so that float32 has them exactly. IQ4_XS, with values up to 127, multiplies integers.
+  // Dot products times sub-scales are below 2^24 for the K types: 32 * 128 * 127 * 32 of Q6_K is
+  // the most, so that float32 has them exactly. IQ4_XS, with values up to 127, multiplies integers.
   VF32 product;
-  if constexpr (kHalves) {
-    const VI32 dot0 = dot<0, 4, kMaxCode>(codes, activations, start(0));
-    const VI32 dot1 = dot<4, 8, kMaxCode>(codes, activations, start(1));
-    product = hn::Mul(hn::ConvertTo(d, dot0), scales.sub_scale[0]);
-    product = fused_multiply_add(hn::ConvertTo(d, dot1), scales.sub_scale[1], product);
+  if constexpr (kType == WeightType::kIQ4_XS) {
+    product = hn::ConvertTo(d, hn::Mul(dot0, hn::ConvertTo(I32(), scales.sub_scale[0])));
   } else {
-    VI32 total = dot<0, 8, kMaxCode>(codes, activations, start(0));
-    if constexpr (kType == WeightType::kIQ4_XS)
-      total = hn::Mul(total, hn::ConvertTo(I32(), scales.sub_scale[0]));
-    product = hn::ConvertTo(d, total);
-    if constexpr (kTraits.has_sub_scale() && kType != WeightType::kIQ4_XS)
-      product = hn::Mul(product, scales.sub_scale[0]);
+    product = hn::ConvertTo(d, dot0);
+    if constexpr (kTraits.has_sub_scale()) product = hn::Mul(product, scales.sub_scale[0]);
+    if constexpr (kHalves)
+      product = fused_multiply_add(hn::ConvertTo(d, dot1), scales.sub_scale[1], product);
   }
   const VF32 activation_scale = broadcast_f32(group + kActivations.scale(row));
   acc = fused_multiply_add(product, hn::Mul(scales.scale, activation_scale), acc);
@@ -216,6 +232,25 @@ HWY_INLINE VF32 add_group(const VU8 (&codes)[kGroupSteps], const GroupScales<kTy
   return acc;
 }
 
+/// add_terms of the dot products of decoded codes and one row of activations.
+template <WeightType kType, int kRows>
+HWY_INLINE VF32 add_group(const VU8 (&codes)[kGroupSteps], const GroupScales<kType>& scales,
+                          const std::byte* group, int row, VF32 acc) {
+  constexpr ActivationLayout kActivations{kRows};
+  constexpr int kMaxCode = largest_code(kType);
+  const std::byte* activations = group + kActivations.codes(row);
+  const auto start = [&](int half) HWY_ATTR {
+    return decoded_zero(kType) == 0 ? hn::Zero(I32())
+                                    : broadcast_i32(group + kActivations.correction(half, row));
+  };
+  if constexpr (traits(kType).sub_block == 16)
+    return add_terms<kType, kRows>(dot<0, 4, kMaxCode>(codes, activations, start(0)),
+                                   dot<4, 8, kMaxCode>(codes, activations, start(1)), scales, group,
+                                   row, acc);
+  const VI32 total = dot<0, 8, kMaxCode>(codes, activations, start(0));
+  return add_terms<kType, kRows>(total, total, scales, group, row, acc);
+}
+
 /// How far ahead of the arithmetic weights are fetched into the second-level cache. The product of
 /// one token waits for memory alone, and the hardware's own prefetcher, which stops at the ends of
 /// pages, leaves a third of the bandwidth unused.
@@ -229,54 +264,28 @@ HWY_INLINE void prefetch(const std::byte* from) {
   for (int i = 0; i < kBytes; i += 64) __builtin_prefetch(from + kPrefetchBytes + i, 0, 2);
 }
 
-/// acc[m] = the products of kLanes rows of a tile, from row `lane` on, with the rows m of a block of
-/// activations.
+/// acc[m] = the products of kLanes rows of a tile, from row `lane` on, with the rows m of a block
+/// of activations.
 template <WeightType kType, int kRows>
 HWY_INLINE void multiply_block(const std::byte* tile, int lane, const std::byte* activations,
                                int64_t groups, VF32 (&acc)[kRows]) {
-  constexpr WeightTraits kTraits = traits(kType);
   constexpr Layout kLayout = layout(kType);
-  constexpr int kScaleBytes = kTraits.f32_scale ? 4 : 2;
-  constexpr int kSubBlocks = kTraits.sub_block == 16 ? 2 : 1;  // of a group
+  constexpr int kShare = kLayout.bytes / kLayout.groups();
   GUMBEL_UNROLL
   for (int m = 0; m < kRows; ++m) acc[m] = hn::Zero(F32());
-  const std::byte* record = tile;
-  while (groups > 0) {
+  for (const std::byte* record = tile; groups > 0; record += kLayout.bytes) {
     const int count = groups < kLayout.groups() ? static_cast<int>(groups) : kLayout.groups();
-    GroupScales<kType> scales;
-    if constexpr (kTraits.has_sub_scale()) {
-      scales.scale = load_scale<kType>(record + kScaleBytes * lane);
-      if constexpr (kTraits.has_minimum)
-        scales.minimum =
-            load_f16(reinterpret_cast<const uint16_t*>(record + kLayout.minimum + 2 * lane));
-    }
     for (int g = 0; g < count; ++g) {
-      if constexpr (kRows <= 4)
-        prefetch<kLayout.bytes / kLayout.groups()>(record + g * (kLayout.bytes / kLayout.groups()));
+      if constexpr (kRows <= 4) prefetch<kShare>(record + g * kShare);
       VU8 codes[kGroupSteps];
       decode<kType>(record + kLayout.codes + g * kLayout.code_bytes + 4 * lane, codes);
-      if constexpr (kTraits.has_sub_scale()) {
-        GUMBEL_UNROLL
-        for (int i = 0; i < kSubBlocks; ++i) {
-          const int at = (g * kSubBlocks + i) * kTileRows + lane;
-          scales.sub_scale[i] = load_bytes<int8_t>(record + kLayout.sub_scale + at);
-          if constexpr (kTraits.has_minimum)
-            scales.sub_minimum[i] = load_bytes<uint8_t>(record + kLayout.sub_minimum + at);
-        }
-      } else {
-        const int at = g * kTileRows + lane;
-        scales.scale = load_scale<kType>(record + kScaleBytes * at);
-        if constexpr (kTraits.has_minimum)
-          scales.minimum =
-              load_f16(reinterpret_cast<const uint16_t*>(record + kLayout.minimum + 2 * at));
-      }
+      const GroupScales<kType> scales = load_scales<kType>(record, g, lane);
       GUMBEL_UNROLL
       for (int m = 0; m < kRows; ++m)
         acc[m] = add_group<kType, kRows>(codes, scales, activations, m, acc[m]);
       activations += ActivationLayout{kRows}.bytes();
     }
     groups -= count;
-    record += kLayout.bytes;
   }
 }
 
@@ -308,8 +317,8 @@ HWY_INLINE void multiply_block(const std::byte* tile, int lane, const std::byte*
     constexpr bool kHalves = kTraits.sub_block == 16;
     const auto sub_scale = [&](int half) {
       return !kTraits.has_sub_scale() ? 1
-                                      : static_cast<int>(static_cast<int8_t>(
-                                            *at(kLayout.sub_scale, g * (kHalves ? 2 : 1) + half, 1)));
+                                      : static_cast<int>(static_cast<int8_t>(*at(
+                                            kLayout.sub_scale, g * (kHalves ? 2 : 1) + half, 1)));
     };
     const auto sub_minimum = [&](int half) {
       return static_cast<float>(
@@ -323,21 +332,20 @@ HWY_INLINE void multiply_block(const std::byte* tile, int lane, const std::byte*
       const auto sum = [&](int half) {
         return hn::GetLane(broadcast_f32(activations + kActivations.sum(half, m)));
       };
-      const int32_t total =
-          kHalves ? dot<0, 16>(codes, a, correction(0)) * sub_scale(0) +
-                        dot<16, 32>(codes, a, correction(1)) * sub_scale(1)
-                  : dot<0, 32>(codes, a, correction(0)) * sub_scale(0);
+      const int32_t total = kHalves ? dot<0, 16>(codes, a, correction(0)) * sub_scale(0) +
+                                          dot<16, 32>(codes, a, correction(1)) * sub_scale(1)
+                                    : dot<0, 32>(codes, a, correction(0)) * sub_scale(0);
       const VF32 activation_scale = broadcast_f32(activations + kActivations.scale(m));
-      acc[m] = fused_multiply_add(VF32(static_cast<float>(total)),
-                                  hn::Mul(scale, activation_scale), acc[m]);
+      acc[m] = fused_multiply_add(VF32(static_cast<float>(total)), hn::Mul(scale, activation_scale),
+                                  acc[m]);
       if constexpr (kTraits.has_minimum && !kTraits.has_sub_scale())
         acc[m] = negated_fused_multiply_add(VF32(sum(0)), minimum, acc[m]);
       if constexpr (kTraits.has_minimum && kTraits.has_sub_scale()) {
         // Whole numbers below 2^24: exact.
         float min_dot = sub_minimum(0) * sum(0);
         if (kHalves) min_dot += sub_minimum(1) * sum(1);
-        acc[m] = negated_fused_multiply_add(VF32(min_dot), hn::Mul(minimum, activation_scale),
-                                            acc[m]);
+        acc[m] =
+            negated_fused_multiply_add(VF32(min_dot), hn::Mul(minimum, activation_scale), acc[m]);
       }
     }
   }
@@ -369,8 +377,7 @@ void multiply_tiles(const LinearTask& task, int64_t first, int64_t last) {
         multiply_block<kType, kRows>(tile, lane, activations, groups, acc);
         const int64_t output = t * kTileRows + lane;
         for (int m = 0; m < kRows && row + m < task.rows; ++m)
-          store_lanes(acc[m], task.outputs - output,
-                      task.out + (row + m) * task.outputs + output);
+          store_lanes(acc[m], task.outputs - output, task.out + (row + m) * task.outputs + output);
       }
     }
   }

@@ -7,6 +7,9 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
+#include <atomic>
+
 #include "backends/cpu/float_linear-inl.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/math-inl.h"
@@ -26,6 +29,7 @@
 #include "backends/cpu/linear-inl.h"
 #undef GUMBEL_VNNI
 #undef GUMBEL_DOT
+#include "backends/cpu/linear_amx-inl.h"
 #endif
 
 #if HWY_ONCE
@@ -39,6 +43,8 @@ LinearKernels linear_kernels(CpuTarget target, WeightType type) {
       return is_float ? N_AVX2::float_kernels(type) : N_AVX2::plain::quantized_kernels(type);
     case CpuTarget::kAvx512:
       return is_float ? N_AVX3::float_kernels(type) : N_AVX3::plain::quantized_kernels(type);
+    case CpuTarget::kAmx:
+      return is_float ? N_AVX3::float_kernels(type) : N_AVX3::amx::quantized_kernels(type);
     case CpuTarget::kVnni:
       return is_float ? N_AVX3::float_kernels(type) : N_AVX3::vnni::quantized_kernels(type);
 #elif HWY_ARCH_ARM_A64

@@ -13,8 +13,8 @@ namespace {
 /// Elements that are worth waking a thread for, which takes a few microseconds.
 constexpr int64_t kElementsPerPiece = 16384;
 
-/// Calls body(begin, end) for pieces of [0, count), on the calling thread where `elements`, the work
-/// in all, is little.
+/// Calls body(begin, end) for pieces of [0, count), on the calling thread where `elements`, the
+/// work in all, is little.
 template <typename Body>
 void for_pieces(const ThreadPool& pool, int64_t count, int64_t elements, const Body& body) {
   const int64_t wanted =
@@ -72,7 +72,7 @@ void CpuBackend::linear(const OpCall& call) const {
   task.columns = matrix.columns;
   task.outputs = matrix.rows;
   const int64_t rows = call.inputs[0].elements() / matrix.columns;
-  const int block = block_rows(rows);
+  const int block = block_rows(rows, kernels.activations.most_rows);
   if (kernels.quantize != nullptr) {
     const int64_t all_rows = (rows + block - 1) / block * block;
     for_pieces(pool_, all_rows, all_rows * task.columns, [&](int64_t begin, int64_t end) {
@@ -89,9 +89,8 @@ void CpuBackend::linear(const OpCall& call) const {
       LinearTask part = task;
       part.rows = std::min(rows - row, kRowsAtATime);
       part.x = x + row * task.columns;
-      part.activations =
-          call.scratch.data() +
-          row / block * (task.columns / kGroup) * ActivationLayout{block}.bytes();
+      part.activations = call.scratch.data() +
+                         row / block * (task.columns / kGroup) * ActivationLayout{block}.bytes();
       part.out = call.outputs[0].as<float>() + row * task.outputs;
       kernels.multiply(part, block, first, last);
     }
@@ -127,8 +126,7 @@ void CpuBackend::rotary(const OpCall& call) const {
 
 void CpuBackend::cache_update(const OpCall& call) const {
   const KvCache& cache = *call.cache;
-  const AttentionKernels& kernels =
-      cache.type == DataType::kF16 ? attention_f16_ : attention_f32_;
+  const AttentionKernels& kernels = cache.type == DataType::kF16 ? attention_f16_ : attention_f32_;
   CacheUpdateTask task;
   task.k = call.inputs[0].as<float>();
   task.v = call.inputs[1].as<float>();
@@ -144,8 +142,7 @@ void CpuBackend::cache_update(const OpCall& call) const {
 
 void CpuBackend::attention(const OpCall& call) const {
   const KvCache& cache = *call.cache;
-  const AttentionKernels& kernels =
-      cache.type == DataType::kF16 ? attention_f16_ : attention_f32_;
+  const AttentionKernels& kernels = cache.type == DataType::kF16 ? attention_f16_ : attention_f32_;
   const Tensor& q = call.inputs[0];
   AttentionTask task;
   task.q = q.as<float>();
@@ -157,7 +154,8 @@ void CpuBackend::attention(const OpCall& call) const {
   task.scale = call.node->attributes.scale;
   task.out = call.outputs[0].as<float>();
 
-  // Rows of one head of keys and values: the more are taken together, the less often those are read.
+  // Rows of one head of keys and values: the more are taken together, the less often those are
+  // read.
   const int64_t kv_heads = q.dims[0] * cache.kv_heads;
   const int64_t rows = task.time * (task.heads / cache.kv_heads);
   const int64_t threads = pool_.threads();
@@ -180,8 +178,8 @@ void CpuBackend::attention(const OpCall& call) const {
   };
   // Multiply-adds, about: an upper bound where positions are lower than the cache is long.
   const int64_t seen =
-      std::min(cache.capacity, 1 + *std::max_element(task.positions,
-                                                     task.positions + q.dims[0] * task.time));
+      std::min(cache.capacity,
+               1 + *std::max_element(task.positions, task.positions + q.dims[0] * task.time));
   if (kv_heads * rows * seen * cache.key_dim < 2 * kElementsPerPiece)
     work(0);
   else
@@ -202,8 +200,8 @@ void CpuBackend::gated_activation(const OpCall& call) const {
   const auto* gate = call.inputs[0].as<const float>();
   const auto* up = call.inputs[1].as<const float>();
   auto* out = call.outputs[0].as<float>();
-  const auto activate = call.node->attributes.activation == Activation::kSilu ? vector_.silu
-                                                                              : vector_.gelu_tanh;
+  const auto activate =
+      call.node->attributes.activation == Activation::kSilu ? vector_.silu : vector_.gelu_tanh;
   const int64_t n = call.outputs[0].elements();
   for_pieces(pool_, n, 4 * n, [&](int64_t begin, int64_t end) {
     activate(gate + begin, up + begin, out + begin, end - begin);

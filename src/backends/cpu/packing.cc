@@ -180,9 +180,8 @@ void unpack(const PackedWeight& matrix, int64_t first, int64_t count, WeightRows
       continue;
     }
     for (int64_t column = 0; column < rows.columns; column += l.columns)
-      unpack_record(
-          RowOfRecord<const std::byte>{tile + column / l.columns * l.bytes, lane, t, l}, row,
-          column, rows);
+      unpack_record(RowOfRecord<const std::byte>{tile + column / l.columns * l.bytes, lane, t, l},
+                    row, column, rows);
   }
 }
 

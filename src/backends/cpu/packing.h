@@ -66,8 +66,7 @@ constexpr Layout layout(WeightType type) {
   l.minimum = blocks * kTileRows * (t.f32_scale ? 4 : 2);
   l.sub_scale = l.minimum + (t.has_minimum ? blocks * kTileRows * 2 : 0);
   l.sub_minimum = l.sub_scale + (t.has_sub_scale() ? sub_blocks * kTileRows : 0);
-  const int end =
-      l.sub_minimum + (t.has_minimum && t.has_sub_scale() ? sub_blocks * kTileRows : 0);
+  const int end = l.sub_minimum + (t.has_minimum && t.has_sub_scale() ? sub_blocks * kTileRows : 0);
   l.codes = (end + 63) / 64 * 64;
   l.bytes = l.codes + l.groups() * l.code_bytes;
   return l;

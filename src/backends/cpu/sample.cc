@@ -110,7 +110,10 @@ int64_t sample_row(CpuTarget target, std::span<const float> logits,
          logits.size());
   if (logits.empty()) return -1;
   static constexpr auto kDrawRow = GUMBEL_TARGET_TABLE(draw_row);
-  return kDrawRow[target](logits, parameters, scratch);
+  const auto draw_row_on_target = kDrawRow[target];
+  if (draw_row_on_target == nullptr)
+    fail(ErrorCode::kUnsupported, "sampling: not compiled for {}", name(target));
+  return draw_row_on_target(logits, parameters, scratch);
 }
 
 size_t sample_rows_bytes(int64_t rows, int64_t vocab, int threads) {

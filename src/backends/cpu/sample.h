@@ -38,7 +38,7 @@ class SampleScratch {
 
 /// The token that sampling's draw() draws from `logits`, whatever they and the parameters hold; the
 /// same on every `target`. `target` is one of supported_targets(). -1 where draw() gives it.
-/// `scratch` is for at least logits.size() tokens.
+/// Throws Error(kInvalidArgument) where `scratch` is for fewer than logits.size() tokens.
 int64_t sample_row(CpuTarget target, std::span<const float> logits,
                    const SamplingParameters& parameters, SampleScratch& scratch);
 

@@ -1,5 +1,13 @@
 #include "backends/cpu/target.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+#endif
+
 #include <cstdlib>
 #include <string>
 
@@ -7,6 +15,25 @@
 
 namespace gumbel::cpu {
 namespace {
+
+#if defined(__x86_64__)
+/// Whether there is AMX with int8 and the operating system lets this process use it. Linux wants to
+/// be asked, once for all threads, since the tiles enlarge what it saves of them.
+bool has_amx() {
+#if defined(__linux__)
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
+  constexpr unsigned kTile = 1u << 24, kInt8 = 1u << 25;  // Intel's manual, CPUID leaf 7
+  if ((edx & kTile) == 0 || (edx & kInt8) == 0) return false;
+  constexpr int kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM of <asm/prctl.h>, Linux 5.16
+  constexpr int kTileData = 18;               // XFEATURE_XTILEDATA
+  static const bool allowed = syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  return allowed;
+#else
+  return false;
+#endif
+}
+#endif
 
 bool machine_has(CpuTarget target) {
   switch (target) {
@@ -23,6 +50,8 @@ bool machine_has(CpuTarget target) {
              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     case CpuTarget::kVnni:
       return machine_has(CpuTarget::kAvx512) && __builtin_cpu_supports("avx512vnni");
+    case CpuTarget::kAmx:
+      return machine_has(CpuTarget::kVnni) && has_amx();
 #elif defined(__aarch64__)
     case CpuTarget::kNeon:
       return true;
@@ -32,8 +61,8 @@ bool machine_has(CpuTarget target) {
   }
 }
 
-constexpr CpuTarget kBestFirst[] = {CpuTarget::kVnni, CpuTarget::kAvx512, CpuTarget::kAvx2,
-                                    CpuTarget::kNeon, CpuTarget::kScalar};
+constexpr CpuTarget kBestFirst[] = {CpuTarget::kAmx,  CpuTarget::kVnni, CpuTarget::kAvx512,
+                                    CpuTarget::kAvx2, CpuTarget::kNeon, CpuTarget::kScalar};
 
 }  // namespace
 
@@ -47,6 +76,8 @@ std::string_view name(CpuTarget target) {
       return "avx512";
     case CpuTarget::kVnni:
       return "vnni";
+    case CpuTarget::kAmx:
+      return "amx";
     case CpuTarget::kNeon:
       return "neon";
   }

@@ -12,6 +12,7 @@ enum class CpuTarget {
   kAvx2,    ///< "avx2": x86 with AVX2, FMA and F16C.
   kAvx512,  ///< "avx512": x86 with AVX-512 F, BW, CD, DQ and VL.
   kVnni,    ///< "vnni": kAvx512 and AVX512-VNNI's int8 dot product.
+  kAmx,     ///< "amx": kVnni and AMX's int8 tiles.
   kNeon,    ///< "neon": aarch64 with Advanced SIMD.
 };
 

@@ -64,9 +64,7 @@ struct Normalize {
   VF32 factor;
 };
 
-inline void add(const float* a, const float* b, float* out, int64_t n) {
-  map(a, b, out, n, Add());
-}
+inline void add(const float* a, const float* b, float* out, int64_t n) { map(a, b, out, n, Add()); }
 
 inline void silu(const float* gate, const float* up, float* out, int64_t n) {
   map(gate, up, out, n, Silu());
@@ -122,7 +120,8 @@ inline void rotary(const float* x, const float* table, float* out, int64_t count
                    int64_t half) {
   for (int64_t head = 0; head < count; ++head, x += dim, out += dim) {
     int64_t i = 0;
-    for (; i + kLanes <= half; i += kLanes) rotate(x + i, table + i, table + half + i, out + i, half);
+    for (; i + kLanes <= half; i += kLanes)
+      rotate(x + i, table + i, table + half + i, out + i, half);
     if (i < half) {
       const auto bytes = static_cast<size_t>(half - i) * sizeof(float);
       float pair[32] = {}, cosine[16] = {}, sine[16] = {};
@@ -166,6 +165,7 @@ VectorKernels vector_kernels(CpuTarget target) {
       return N_AVX2::vector_kernels();
     case CpuTarget::kAvx512:
     case CpuTarget::kVnni:
+    case CpuTarget::kAmx:
       return N_AVX3::vector_kernels();
 #elif HWY_ARCH_ARM_A64
     case CpuTarget::kNeon:

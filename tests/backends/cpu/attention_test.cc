@@ -44,8 +44,8 @@ std::vector<float> slice(const std::vector<float>& data, const Sequence& s, int6
   return out;
 }
 
-/// Runs the sequence in chunks and returns the outputs as [B, length, heads, value_dim]. Rows of the
-/// batch are `apart` positions from each other.
+/// Runs the sequence in chunks and returns the outputs as [B, length, heads, value_dim]. Rows of
+/// the batch are `apart` positions from each other.
 std::vector<float> attend(Backend& backend, const Sequence& s, const std::vector<int64_t>& chunks,
                           int64_t apart = 0) {
   const Shape& shape = s.shape;
@@ -63,8 +63,7 @@ std::vector<float> attend(Backend& backend, const Sequence& s, const std::vector
     const int64_t time = std::min(chunks[i % chunks.size()], s.length - done);
     std::vector<int64_t> position_values;
     for (int64_t b = 0; b < shape.batch; ++b)
-      for (int64_t t = 0; t < time; ++t)
-        position_values.push_back(s.start + done + t + b * apart);
+      for (int64_t t = 0; t < time; ++t) position_values.push_back(s.start + done + t + b * apart);
     const Operand positions({shape.batch, time}, position_values);
     const Operand k({shape.batch, time, shape.kv_heads, shape.key_dim},
                     slice(s.k, s, done, time, shape.kv_heads * shape.key_dim));
@@ -73,9 +72,8 @@ std::vector<float> attend(Backend& backend, const Sequence& s, const std::vector
     const Operand q({shape.batch, time, shape.heads, shape.key_dim},
                     slice(s.q, s, done, time, shape.heads * shape.key_dim));
     run(backend, update, {&k, &v, &positions}, {}, {}, &cache);
-    const std::vector<float> out =
-        run(backend, attention, {&q, &positions}, {},
-            {shape.batch, time, shape.heads, shape.value_dim}, &cache);
+    const std::vector<float> out = run(backend, attention, {&q, &positions}, {},
+                                       {shape.batch, time, shape.heads, shape.value_dim}, &cache);
     for (int64_t b = 0; b < shape.batch; ++b)
       std::copy(out.begin() + b * time * width, out.begin() + (b + 1) * time * width,
                 all.begin() + (b * s.length + done) * width);
@@ -97,10 +95,11 @@ void compare(const Sequence& s, const std::vector<std::vector<int64_t>>& chunkin
 TEST(Attention, EqualsReferenceInAnyChunks) {
   int threads = 1;
   for (DataType type : {DataType::kF16, DataType::kF32})
-    for (const Shape& shape : {Shape{1, 1, 1, 16, 16, 0, 64, type}, Shape{1, 9, 3, 64, 64, 0, 64, type},
-                               Shape{2, 4, 1, 20, 24, 0, 64, type}, Shape{1, 6, 2, 4, 12, 0, 64, type},
-                               Shape{1, 5, 1, 32, 80, 0, 64, type}, Shape{2, 7, 7, 8, 1, 0, 64, type},
-                               Shape{1, 11, 1, 12, 36, 0, 64, type}}) {
+    for (const Shape& shape :
+         {Shape{1, 1, 1, 16, 16, 0, 64, type}, Shape{1, 9, 3, 64, 64, 0, 64, type},
+          Shape{2, 4, 1, 20, 24, 0, 64, type}, Shape{1, 6, 2, 4, 12, 0, 64, type},
+          Shape{1, 5, 1, 32, 80, 0, 64, type}, Shape{2, 7, 7, 8, 1, 0, 64, type},
+          Shape{1, 11, 1, 12, 36, 0, 64, type}}) {
       SCOPED_TRACE(testing::Message() << shape.heads << "/" << shape.kv_heads << " heads of "
                                       << shape.key_dim << " and " << shape.value_dim);
       compare(Sequence(shape, 0, 53, 11), {{53}, {1}, {16}, {7, 3, 20}}, threads);
@@ -164,8 +163,8 @@ TEST(Attention, BatchRowsEqualSoloRuns) {
       take(all.v, solo.v);
       const std::vector<float> alone = attend(*cpu.backend, solo, {40});
       const auto begin = together.begin() + b * static_cast<int64_t>(alone.size());
-      EXPECT_TRUE(same_bits(
-          alone, std::vector<float>(begin, begin + static_cast<int64_t>(alone.size()))))
+      EXPECT_TRUE(
+          same_bits(alone, std::vector<float>(begin, begin + static_cast<int64_t>(alone.size()))))
           << cpu.name << " row " << b;
     }
   }

@@ -78,8 +78,7 @@ Cache::Cache(DataType type, int64_t batch, int64_t kv_heads, int64_t key_dim, in
              int64_t capacity)
     : keys_(static_cast<size_t>(batch * kv_heads * capacity * key_dim * size_of(type))),
       values_(static_cast<size_t>(batch * kv_heads * capacity * value_dim * size_of(type))),
-      cache_{type,     batch,        kv_heads,      key_dim, value_dim,
-             capacity, keys_.data(), values_.data()} {}
+      cache_{type, batch, kv_heads, key_dim, value_dim, capacity, keys_.data(), values_.data()} {}
 
 std::vector<float> run(Backend& backend, const Node& node, std::vector<const Operand*> inputs,
                        std::vector<const Weight*> weights, const std::vector<int64_t>& output,
@@ -118,14 +117,15 @@ WeightRows random_rows(WeightType type, int64_t rows, int64_t columns, std::mt19
     scale = t.f32_scale ? std::ldexp(1.0f, random_int(random, -40, 3))
                         : random_half(random, -0.02f, 0.02f);
   for (float& minimum : weights.minimum) minimum = random_half(random, -0.02f, 0.1f);
-  const int low = type == WeightType::kQ6_K                                 ? -128
+  const int low = type == WeightType::kQ6_K                                  ? -128
                   : type == WeightType::kQ3_K || type == WeightType::kIQ4_XS ? -32
                                                                              : 0;
   const int high = type == WeightType::kQ6_K   ? 127
                    : type == WeightType::kQ2_K ? 15
                    : low < 0                   ? 31
                                                : 63;
-  for (int8_t& scale : weights.sub_scale) scale = static_cast<int8_t>(random_int(random, low, high));
+  for (int8_t& scale : weights.sub_scale)
+    scale = static_cast<int8_t>(random_int(random, low, high));
   for (uint8_t& minimum : weights.sub_minimum)
     minimum = static_cast<uint8_t>(random_int(random, 0, high));
   return weights;

@@ -76,17 +76,18 @@ TEST_P(Packing, RunsPackedAloneMakeTheMatrix) {
 TEST_P(Packing, TakesHardlyMoreThanGguf) {
   // Bits per weight of the GGUF types; 2 and 3 bits are stored as 4, and the scale of MXFP4, a byte
   // there, as float32.
-  const double kGgufBits[kWeightTypeCount] = {32,  16,    16,     4.5, 5,   5.5,    6,   8.5,
-                                              5.0, 4.875, 4.5,    5.5, 6.5625, 4.5, 4.25, 5.0};
+  const double kGgufBits[kWeightTypeCount] = {32,  16,    16,  4.5, 5,      5.5, 6,    8.5,
+                                              5.0, 4.875, 4.5, 5.5, 6.5625, 4.5, 4.25, 5.0};
   const double bits = static_cast<double>(packed_bytes(type(), 4096, 2048)) * 8 / (4096 * 2048);
   EXPECT_LE(bits, kGgufBits[GetParam()] * 1.03);
   EXPECT_EQ(tile_bytes(type(), 2048) % 64, 0);
   EXPECT_EQ(tile_bytes(type(), 256) % 64, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, Packing, testing::Range(0, kWeightTypeCount), [](const auto& param) {
-  return std::string(traits(static_cast<WeightType>(param.param)).name);
-});
+INSTANTIATE_TEST_SUITE_P(Types, Packing, testing::Range(0, kWeightTypeCount),
+                         [](const auto& param) {
+                           return std::string(traits(static_cast<WeightType>(param.param)).name);
+                         });
 
 }  // namespace
 }  // namespace gumbel::cpu

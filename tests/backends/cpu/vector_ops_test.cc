@@ -49,8 +49,9 @@ TEST(VectorOps, GatedActivation) {
       compare(node, {&gate, &up}, {}, {n});
     }
     // Every exponent, either sign, and what is beyond the range of exp.
-    std::vector<float> values = {0.0f, -0.0f, kInfinity, -kInfinity, kNaN, 88.7f, 89.0f, 103.9f,
-                                 104.0f, 150.0f, -88.7f, -89.0f, -103.9f, -104.0f, -150.0f};
+    std::vector<float> values = {0.0f,   -0.0f,  kInfinity, -kInfinity, kNaN,
+                                 88.7f,  89.0f,  103.9f,    104.0f,     150.0f,
+                                 -88.7f, -89.0f, -103.9f,   -104.0f,    -150.0f};
     for (int exponent = -149; exponent < 128; ++exponent)
       for (float significand : {1.0f, 1.2345f, -1.0f, -1.5f})
         values.push_back(std::ldexp(significand, exponent));
@@ -88,8 +89,7 @@ TEST(VectorOps, RotaryTable) {
   for (int64_t half : {1, 10, 32, 128}) {
     std::vector<float> frequencies;
     for (int64_t i = 0; i < half; ++i)
-      frequencies.push_back(
-          std::pow(10000.0f, -static_cast<float>(i) / static_cast<float>(half)));
+      frequencies.push_back(std::pow(10000.0f, -static_cast<float>(i) / static_cast<float>(half)));
     const Weight weight(frequencies);
     const Operand positions({2, 5},
                             std::vector<int64_t>{0, 1, 2, 3, 4, 100, 8191, 131071, 1 << 20, 7});

@@ -1,0 +1,121 @@
+// The families against transformers' float64 logits of tiny checkpoints (tests/data/models), and
+// the bits of the CPU backend against those of the reference.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cpu/cpu_backend.h"
+#include "backends/reference/reference_backend.h"
+#include "export/export.h"
+#include "export/safetensors_file.h"
+#include "export/test_files.h"
+#include "runtime/running_program.h"
+
+namespace gumbel {
+namespace {
+
+using test::RunningProgram;
+
+struct Answers {
+  std::vector<int64_t> tokens;
+  std::vector<float> logits;  // [tokens, V]
+  std::vector<int64_t> greedy;
+};
+
+class GoldenModel : public testing::TestWithParam<const char*> {
+ protected:
+  GoldenModel() {
+    const auto folder = test::data_path("models") / GetParam();
+    const ImportedModel model = import_model(folder.string());
+    export_program(model, {}, *make_reference_backend(), reference_path_);
+    export_program(model, {}, cpu::CpuBackend(cpu::CpuTarget::kScalar, 1), cpu_path_);
+    const SafetensorsFile file(folder / "answers.safetensors");
+    for (int i = 0; file.find(fmt::format("{}.tokens", i)) != nullptr; ++i)
+      answers_.push_back({file.read_i64(fmt::format("{}.tokens", i)),
+                          file.read_f32(fmt::format("{}.logits", i)),
+                          file.read_i64(fmt::format("{}.greedy", i))});
+  }
+
+  RunningProgram on_reference() const {
+    return RunningProgram(reference_path_, make_reference_backend(), 1);
+  }
+  RunningProgram on_cpu(cpu::CpuTarget target, int threads) const {
+    return RunningProgram(cpu_path_, std::make_unique<cpu::CpuBackend>(target, threads), 1);
+  }
+
+  test::TemporaryFolder folder_;
+  std::filesystem::path reference_path_ = folder_.path() / "reference.gumbel";
+  std::filesystem::path cpu_path_ = folder_.path() / "cpu.gumbel";
+  std::vector<Answers> answers_;
+};
+
+TEST_P(GoldenModel, EveryLogitIsWithinTolerance) {
+  ASSERT_GE(answers_.size(), 2u);
+  RunningProgram program = on_reference();
+  for (size_t text = 0; text < answers_.size(); ++text) {
+    const Answers& expected = answers_[text];
+    const std::vector<float> logits = program.all_logits(expected.tokens, 16);
+    ASSERT_EQ(logits.size(), expected.logits.size());
+    size_t worst = 0;
+    const auto difference = [&](size_t i) { return std::abs(logits[i] - expected.logits[i]); };
+    for (size_t i = 0; i < logits.size(); ++i)
+      if (!(difference(i) <= difference(worst))) worst = i;
+    EXPECT_LE(difference(worst), 2e-4f)
+        << "text " << text << ", position " << worst * expected.tokens.size() / logits.size();
+  }
+}
+
+TEST_P(GoldenModel, GreedyContinuationsAreEqual) {
+  RunningProgram program = on_cpu(cpu::supported_targets().front(), 1);
+  for (const Answers& expected : answers_) {
+    ASSERT_FALSE(expected.greedy.empty());
+    SessionState state = program.new_state(1);
+    std::vector<float> logits;
+    for (const int64_t token : expected.tokens)
+      logits = program.logits("forward", {token}, {state.length(0)}, state);
+    for (const int64_t token : expected.greedy) {
+      EXPECT_EQ(std::max_element(logits.begin(), logits.end()) - logits.begin(), token);
+      logits = program.logits("forward", {token}, {state.length(0)}, state);
+    }
+  }
+}
+
+TEST_P(GoldenModel, ChunksTargetsAndThreadsChangeNoBit) {
+  const std::vector<int64_t>& tokens = answers_.front().tokens;
+  const std::vector<float> expected = on_reference().all_logits(tokens, 64);
+  EXPECT_EQ(on_reference().all_logits(tokens, 7), expected);
+  for (const cpu::CpuTarget target : cpu::supported_targets()) {
+    for (int threads = 1; threads <= 4; ++threads) {
+      RunningProgram program = on_cpu(target, threads);
+      for (const int64_t chunk :
+           threads == 1 ? std::vector<int64_t>{1, 7, 16, 64} : std::vector<int64_t>{1, 64})
+        EXPECT_EQ(program.all_logits(tokens, chunk), expected)
+            << name(target) << ", " << threads << " threads, chunks of " << chunk;
+    }
+  }
+}
+
+// prefill fills the caches and forward continues from them.
+TEST_P(GoldenModel, PrefillLeavesWhatForwardWouldHave) {
+  RunningProgram program = on_cpu(cpu::supported_targets().front(), 1);
+  const std::vector<int64_t>& tokens = answers_.front().tokens;
+  const auto middle = tokens.begin() + std::ssize(tokens) / 2;
+  SessionState state = program.new_state(1);
+  const std::vector<int64_t> head(tokens.begin(), middle);
+  const std::vector<int64_t> positions = test::positions({0}, std::ssize(head));
+  const Tensor inputs[] = {test::matrix(head, 1), test::matrix(positions, 1)};
+  EXPECT_TRUE(program.executor("prefill").run(inputs, &state).empty());
+  EXPECT_EQ(state.length(0), std::ssize(head));
+  const std::vector<float> logits =
+      program.logits("forward", {middle, tokens.end()}, {std::ssize(head)}, state);
+  const std::vector<float> all = program.all_logits(tokens, 16);
+  EXPECT_TRUE(std::equal(logits.begin(), logits.end(), all.end() - std::ssize(logits)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, GoldenModel,
+                         testing::Values("llama", "llama3", "qwen3", "gemma3"),
+                         [](const auto& family) { return std::string(family.param); });
+
+}  // namespace
+}  // namespace gumbel
