@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <iostream>
 #include <new>
 #include <string>
 
@@ -50,7 +51,8 @@ int main(int argc, char** argv) {
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
       gumbel::fail(gumbel::ErrorCode::kIo, "standard output: cannot write: {}", strerror(errno));
   } catch (const CLI::Success& help) {
-    return app.exit(help);
+    const int status = app.exit(help);
+    return std::cout.flush() ? status : report("standard output: cannot write", kBadInput);
   } catch (const CLI::ParseError& error) {
     return report(error.what(), kBadUsage);
   } catch (const gumbel::cli::Mismatch&) {

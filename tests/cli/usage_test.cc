@@ -133,7 +133,8 @@ TEST_F(Usage, BadInputEndsWithStatus1) {
 TEST_F(Usage, OutputsThatCannotBeWritten) {
   for (const char* command :
        {"run chat.gumbel --prompt x --seed 1 --max-new-tokens 9", "inspect chat.gumbel",
-        "tokenize chat.gumbel --text hello", "bench chat.gumbel -p 2 -n 2 --json", "selftest"}) {
+        "tokenize chat.gumbel --text hello", "bench chat.gumbel -p 2 -n 2 --json", "selftest",
+        "--version", "run --help"}) {
     SCOPED_TRACE(command);
     expect_refusal(shell(folder(), std::string("gumbel ") + command + " >/dev/full"), 1,
                    "cannot write");
