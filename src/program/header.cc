@@ -3,6 +3,8 @@
 #include <flatbuffers/flatbuffers.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <utility>
 
 #include "base/error.h"
@@ -10,6 +12,8 @@
 
 namespace gumbel {
 namespace {
+
+static_assert(std::endian::native == std::endian::little, "program files are little-endian");
 
 // Enumerations are stored as numbers, so the schema's order must be that of the C++ ones.
 static_assert(static_cast<int>(schema::DataType_MAX) == static_cast<int>(DataType::kI64));
@@ -111,7 +115,10 @@ class Decoder {
   std::vector<T> numbers(const flatbuffers::Vector<T>* vector) {
     if (vector == nullptr) return {};
     take(vector->size() * sizeof(T));
-    return {vector->begin(), vector->end()};
+    // FlatBuffers' verifier does not see to the alignment of a vector's elements.
+    std::vector<T> result(vector->size());
+    if (!result.empty()) std::memcpy(result.data(), vector->Data(), result.size() * sizeof(T));
+    return result;
   }
 
   Node node(const schema::Node& stored);
@@ -231,7 +238,10 @@ Program decode_header(std::span<const std::byte> header) {
   const auto max_tables = static_cast<flatbuffers::uoffset_t>(header.size() / 8);
   flatbuffers::Verifier verifier(bytes, header.size(), kMaxDepth, max_tables);
   if (!schema::VerifyProgramBuffer(verifier)) refuse();
-  return Decoder(header.size()).program(*schema::GetProgram(bytes));
+  Program program = Decoder(header.size()).program(*schema::GetProgram(bytes));
+  if (!program.tokenizer.empty() && (program.tokenizer.data() - header.data()) % 64 != 0)
+    fail(ErrorCode::kCorruptFile, "program: expected the tokenizer at a multiple of 64 bytes");
+  return program;
 }
 
 }  // namespace gumbel
