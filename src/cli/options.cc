@@ -40,6 +40,13 @@ void add_sampling_options(CLI::App& command, SamplingOptions& options) {
       ->check(kFits64Bits);
 }
 
+int64_t seed_or_random(int64_t seed) {
+  if (seed != -1) return seed;
+  // 31 bits: easy to type again.
+  std::random_device random;
+  return static_cast<int64_t>(random() & 0x7FFFFFFFu);
+}
+
 Sampling resolve(const SamplingOptions& options, bool can_sample) {
   if (!can_sample) {
     const bool wanted = options.temperature.value_or(0) != 0 || options.top_k || options.top_p ||
@@ -55,12 +62,7 @@ Sampling resolve(const SamplingOptions& options, bool can_sample) {
   sampling.top_k = options.top_k.value_or(sampling.top_k);
   sampling.top_p = options.top_p.value_or(sampling.top_p);
   sampling.min_p = options.min_p.value_or(sampling.min_p);
-  sampling.seed = options.seed.value_or(-1);
-  if (sampling.seed == -1) {
-    // 31 bits: easy to type again.
-    std::random_device random;
-    sampling.seed = static_cast<int64_t>(random() & 0x7FFFFFFFu);
-  }
+  sampling.seed = seed_or_random(options.seed.value_or(-1));
   return sampling;
 }
 

@@ -27,6 +27,9 @@ struct SamplingOptions {
 };
 void add_sampling_options(CLI::App& command, SamplingOptions& options);
 
+/// `seed`, or a random one for -1.
+int64_t seed_or_random(int64_t seed);
+
 /// The parameters that `options` mean for a program: defaults where they are absent, a random seed
 /// where the seed is absent or -1. A program that returns logits and does not sample on the host
 /// (`can_sample` false) decodes greedily; it refuses the options that need sampling with

@@ -148,8 +148,11 @@ int64_t Engine::serving_capacity() const {
 }
 
 std::vector<int64_t> Engine::encode(std::string_view text, bool parse_control) const {
-  return impl_->text().encode_prompt(text,
-                                     parse_control ? ControlTokens::kParse : ControlTokens::kPlain);
+  const Tokenizer& tokenizer = impl_->text();
+  std::vector<int64_t> ids =
+      tokenizer.encode(text, parse_control ? ControlTokens::kParse : ControlTokens::kPlain);
+  if (tokenizer.adds_bos() && tokenizer.bos_id() >= 0) ids.insert(ids.begin(), tokenizer.bos_id());
+  return ids;
 }
 
 std::vector<int64_t> Engine::encode_chat(std::span<const Message> messages) const {
