@@ -100,13 +100,13 @@ void add_bench_command(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("bench", "Measure loading, prefill, decode and sampling");
   sub->add_option("FILE", command->program, "Program file")->required();
   sub->add_option("-p", command->prompt_tokens, "Tokens of the prompt")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   sub->add_option("-n", command->new_tokens, "Tokens to decode")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   sub->add_option("--repetitions", command->repetitions, "Repetitions; the median is printed")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   add_sampling_options(*sub, command->sampling);
   sub->add_flag("--host-sampling", command->host_sampling,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/error.h"
@@ -20,7 +21,7 @@ struct ExportCommand {
   std::string output;
   bool sample = false;
   std::string quantize = "none";
-  int64_t max_sequence_length = 0;
+  std::optional<int64_t> max_sequence_length;
   std::string kv;
   std::string backend = "cpu";
 
@@ -82,8 +83,7 @@ void add_export_command(CLI::App& app) {
       ->check(CLI::IsMember({"none", "q8", "q4"}))
       ->capture_default_str();
   sub->add_option("--max-seq-len", command->max_sequence_length,
-                  "Positions of a session (default: the model's own or 8192, the lesser)")
-      ->check(CLI::PositiveNumber);
+                  "Positions of a session (default: the model's own or 8192, the lesser)");
   sub->add_option("--kv", command->kv, "Type of the key-value cache")
       ->check(CLI::IsMember({"f16", "f32"}));
   sub->add_option("--backend", command->backend, "Backend to pack weights for")

@@ -64,8 +64,9 @@ bool run_command(std::string_view line, Chat& chat, GenerateOptions& options) {
   if (command == "/reset") {
     chat.reset();
   } else if (command == "/seed") {
-    options.sampling.seed = seed_or_random(parse_number<int64_t>(command, argument));
-    fmt::print(stderr, "seed {}\n", options.sampling.seed);
+    const auto seed = parse_number<int64_t>(command, argument);
+    options.sampling.seed = seed_or_random(seed);
+    if (seed == -1) fmt::print(stderr, "seed {}\n", options.sampling.seed);
   } else if (command == "/temperature") {
     const auto temperature = parse_number<float>(command, argument);
     if (!(temperature >= 0 && temperature <= 2))

@@ -8,17 +8,22 @@
 namespace gumbel::cli {
 namespace {
 
-// CLI11 takes a number beyond 64 bits for the largest there is: two seeds would be one.
-const CLI::Validator kFits64Bits(
-    [](std::string& text) {
-      int64_t number = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-      const bool whole = error == std::errc() && end == text.data() + text.size();
-      return whole ? std::string() : "expected a whole number of 64 bits, got " + text;
-    },
-    "");
+// Accepts whole numbers of 64 bits from `least` on. CLI11 takes a larger number for the largest
+// there is: two seeds would be one.
+CLI::Validator whole_number(int64_t least, const std::string& expected) {
+  return CLI::Validator(
+      [least, expected](std::string& text) {
+        int64_t number = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        const bool fits = error == std::errc() && end == text.data() + text.size();
+        return fits && number >= least ? std::string() : "expected " + expected + ", got " + text;
+      },
+      "");
+}
 
 }  // namespace
+
+CLI::Validator positive() { return whole_number(1, "a whole number from 1 on"); }
 
 void add_device_options(CLI::App& command, DeviceOptions& options) {
   command.add_option("--backend", options.backend, "cpu or reference")->capture_default_str();
@@ -37,7 +42,7 @@ void add_sampling_options(CLI::App& command, SamplingOptions& options) {
   command
       .add_option("--seed", options.seed,
                   "Seed of the draws; -1, and by default, a random one that is printed")
-      ->check(kFits64Bits);
+      ->check(whole_number(INT64_MIN, "a whole number of 64 bits"));
 }
 
 int64_t seed_or_random(int64_t seed) {

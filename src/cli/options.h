@@ -10,6 +10,9 @@
 
 namespace gumbel::cli {
 
+/// Accepts whole numbers from 1 on.
+CLI::Validator positive();
+
 /// --backend and --threads.
 struct DeviceOptions {
   std::string backend = "cpu";

@@ -134,7 +134,7 @@ void add_run_command(CLI::App& app) {
   add_sampling_options(*sub, command->sampling);
   sub->add_option("--max-new-tokens", command->max_new_tokens,
                   "Tokens to draw at most (default: to the end of the turn or the context)")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   sub->add_option("--system", command->system, "System message");
   sub->add_option("--stop", command->stop, "Text that ends the answer; may be repeated")
       ->take_all()

@@ -64,12 +64,13 @@ DataType default_kv_type(const Program& program) {
   return all_float ? DataType::kF32 : DataType::kF16;
 }
 
-int64_t max_sequence_length(const ModelConfig& config, int64_t wanted) {
-  if (wanted < 0 || wanted > config.max_positions)
+int64_t max_sequence_length(const ModelConfig& config, std::optional<int64_t> wanted) {
+  if (!wanted) return std::min(config.max_positions, kDefaultMaxSequenceLength);
+  if (*wanted < 1 || *wanted > config.max_positions)
     fail(ErrorCode::kInvalidArgument,
          "--max-seq-len: expected 1 to {}, the model's own context, got {}", config.max_positions,
-         wanted);
-  return wanted > 0 ? wanted : std::min(config.max_positions, kDefaultMaxSequenceLength);
+         *wanted);
+  return *wanted;
 }
 
 void set_constants(Program& program, const ImportedModel& model, const ExportOptions& options) {

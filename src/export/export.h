@@ -24,8 +24,8 @@ enum class Quantization {
 struct ExportOptions {
   bool sample = false;  ///< forward returns tokens instead of logits
   Quantization quantization = Quantization::kNone;
-  /// Positions that a session can hold. 0: the model's own context or 8,192, whichever is less.
-  int64_t max_sequence_length = 0;
+  /// Positions that a session can hold. None: the model's own context or 8,192, whichever is less.
+  std::optional<int64_t> max_sequence_length = std::nullopt;
   /// Type of the key-value cache. None: f32 where all matrices are of float types, else f16.
   std::optional<DataType> kv_type = std::nullopt;
   /// Called now and then with the bytes written so far and those in all.
