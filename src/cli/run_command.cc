@@ -93,6 +93,7 @@ void RunCommand::run() const {
   Session session = engine.create_session();
   const Answer answer = generate(session, tokens, options);
   fmt::print("\n");
+  std::fflush(stdout);  // before what goes to standard error
   if (answer.reason == EndReason::kContextFull)
     fmt::print(stderr, "[the context of {} positions is full]\n",
                engine.info().max_sequence_length);

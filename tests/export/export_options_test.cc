@@ -135,19 +135,19 @@ TEST(ExportOptions, TheContextIsTheModelsOwnAtMost) {
   const auto path = folder.path() / "p.gumbel";
   const ImportedModel small = random_model(folder, config(64, 70, 100));
   const ImportedModel large = random_model(folder, config(64, 70, 131072));
-  const auto lengths = [&](const ImportedModel& model, int64_t wanted) {
+  const auto lengths = [&](const ImportedModel& model, std::optional<int64_t> wanted) {
     ExportOptions options;
     options.max_sequence_length = wanted;
     const Program program = export_program(model, options, *backend, path);
     return std::pair(program.constant("get_max_seq_len"),
                      program.constant("get_max_prefill_chunk"));
   };
-  EXPECT_EQ(lengths(small, 0), std::pair(int64_t{100}, int64_t{100}));
-  EXPECT_EQ(lengths(large, 0), std::pair(int64_t{8192}, int64_t{128}));
+  EXPECT_EQ(lengths(small, std::nullopt), std::pair(int64_t{100}, int64_t{100}));
+  EXPECT_EQ(lengths(large, std::nullopt), std::pair(int64_t{8192}, int64_t{128}));
   EXPECT_EQ(lengths(large, 131072), std::pair(int64_t{131072}, int64_t{128}));
   EXPECT_EQ(lengths(small, 1), std::pair(int64_t{1}, int64_t{1}));
   std::filesystem::remove(path);
-  for (const int64_t wanted : {int64_t{101}, int64_t{-1}, INT64_MAX, INT64_MIN})
+  for (const int64_t wanted : {int64_t{101}, int64_t{0}, int64_t{-1}, INT64_MAX, INT64_MIN})
     expect_error(
         ErrorCode::kInvalidArgument,
         fmt::format("--max-seq-len: expected 1 to 100, the model's own context, got {}", wanted),
