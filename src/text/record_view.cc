@@ -141,7 +141,8 @@ std::vector<SplitStep> RecordView::split_steps() const {
     constexpr std::size_t kFixed = 2 + sizeof(std::uint32_t);
     std::uint32_t length = 0;
     if (bytes.size() >= kFixed) std::memcpy(&length, bytes.data() + 2, sizeof(length));
-    if (bytes.size() < kFixed || length > bytes.size() - kFixed || bytes[0] < 0 || bytes[0] > 4) {
+    if (bytes.size() < kFixed || length > bytes.size() - kFixed ||
+        static_cast<unsigned char>(bytes[0]) > 4) {
       fail(ErrorCode::kCorruptFile, "tokenizer record: pre-tokenizer step {} is damaged",
            steps.size());
     }
