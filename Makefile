@@ -58,7 +58,7 @@ lint: build/release/build.ninja
 	@scripts/install_packages.sh scripts/packages-lint.txt
 	@cmake --build --preset release --target gumbel_schema
 	@clang-format-19 --dry-run --Werror $(SOURCES)
-	@run-clang-tidy-19 -quiet -p build/release 'src/.*\.cc$$'
+	@run-clang-tidy-19 -quiet -p build/release '$(CURDIR)/src/.*\.cc$$'
 
 clean:
 	@rm -rf build

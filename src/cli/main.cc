@@ -28,9 +28,7 @@ int report(const char* message, int status) {
   return status;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   // A closed pipe and a file over its size limit are write errors that are reported, not the end.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
@@ -65,4 +63,16 @@ int main(int argc, char** argv) {
     return report(error.what(), kBadInput);
   }
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (...) {
+    // Of setting up and of reporting an error only allocations can fail.
+    std::fputs("gumbel: out of memory\n", stderr);
+    return kBadInput;
+  }
 }

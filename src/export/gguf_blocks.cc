@@ -4,6 +4,7 @@
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstring>
 
 #include "base/float16.h"
@@ -193,7 +194,7 @@ void unpack_iq4_xs(const std::byte* data, const Block& out) {
   for (int s = 0; s < 8; ++s) {
     const int low = (byte(data + 4, s / 2) >> (s % 2 * 4)) & 15;
     out.sub_scale[s] = static_cast<int8_t>((low | ((high >> (2 * s)) & 3) << 4) - 32);
-    unpack_nibbles(data + 8 + s * 16, out.codes + s * 32);
+    unpack_nibbles(data + 8 + std::ptrdiff_t{16} * s, out.codes + std::ptrdiff_t{32} * s);
   }
 }
 

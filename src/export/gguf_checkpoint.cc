@@ -52,9 +52,10 @@ std::optional<std::string> hugging_face_name(std::string_view name,
   if (const auto global = look_up(kGlobalNames, name); !global.empty()) return std::string(global);
   if (!name.starts_with("blk.")) return std::nullopt;
   const size_t dot = name.find('.', 4);
-  if (dot == name.npos) return std::nullopt;
+  if (dot == std::string_view::npos) return std::nullopt;
   const std::string layer(name.substr(4, dot - 4));
-  if (layer.empty() || layer.find_first_not_of("0123456789") != layer.npos) return std::nullopt;
+  if (layer.empty() || layer.find_first_not_of("0123456789") != std::string::npos)
+    return std::nullopt;
   const std::string_view part = name.substr(dot + 1);
   std::string_view found = look_up(kLayerNames, part);
   if (found.empty() && architecture != "llama") found = look_up(kQueryKeyNorms, part);
@@ -110,7 +111,7 @@ class GgufCheckpoint : public CheckpointIndex {
 
 }  // namespace
 
-std::unique_ptr<Checkpoint> gguf_checkpoint(std::shared_ptr<const GgufFile> file,
+std::unique_ptr<Checkpoint> gguf_checkpoint(const std::shared_ptr<const GgufFile>& file,
                                             const ModelConfig& config) {
   auto checkpoint = std::make_unique<GgufCheckpoint>(file);
   for (const GgufTensor& tensor : file->tensors()) {

@@ -14,7 +14,7 @@ namespace gumbel {
 /// half-split order (rows are whole numbers of blocks, so nothing is decoded anew). Gemma's norm
 /// weights are stored as 1 + w already. `config` is the file's, verified (verify_config.h). Throws
 /// Error(kUnsupported) for a tensor that the architecture does not have (a bias, an expert).
-std::unique_ptr<Checkpoint> gguf_checkpoint(std::shared_ptr<const GgufFile> file,
+std::unique_ptr<Checkpoint> gguf_checkpoint(const std::shared_ptr<const GgufFile>& file,
                                             const ModelConfig& config);
 
 }  // namespace gumbel

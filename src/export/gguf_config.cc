@@ -160,9 +160,10 @@ ModelConfig read_gemma3(const GgufFile& file, const Keys& keys) {
   read_sliding_layers(file, keys, config);
   // The metadata lack query_pre_attn_scalar, which is head_dim in every size but 27B: there it is
   // hidden_size / heads = 168. 27B is the one with 62 layers.
-  if (config.layers == 62)
-    config.attention_scale =
-        1.0 / std::sqrt(static_cast<double>(config.hidden_size / config.heads));
+  if (config.layers == 62) {
+    const int64_t query_pre_attn_scalar = config.hidden_size / config.heads;
+    config.attention_scale = 1.0 / std::sqrt(static_cast<double>(query_pre_attn_scalar));
+  }
   return config;
 }
 
@@ -174,9 +175,7 @@ ModelConfig read_gguf_config(const GgufFile& file) {
   const std::string architecture(*found);
   const Keys keys(file, architecture);
   ModelConfig config;
-  if (architecture == "llama") {
-    config = read_common(file, keys, 10000.0);
-  } else if (architecture == "qwen3") {
+  if (architecture == "llama" || architecture == "qwen3") {
     config = read_common(file, keys, 10000.0);
   } else if (architecture == "gemma3") {
     config = read_gemma3(file, keys);

@@ -173,7 +173,7 @@ SafetensorsFile SafetensorsFile::open_folder(const std::filesystem::path& folder
            index_path.string(), quote(name));
     const auto file = shard.get<std::string>();
     // A shard lies in the folder itself: an index must not reach elsewhere.
-    if (file.empty() || file.find('/') != file.npos || file.find('\0') != file.npos)
+    if (file.empty() || file.find('/') != std::string::npos || file.find('\0') != std::string::npos)
       fail(ErrorCode::kCorruptFile, "{}: weight_map: expected a file name for {}, got {}",
            index_path.string(), quote(name), quote(file));
     shards.insert(file);

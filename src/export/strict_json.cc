@@ -49,7 +49,7 @@ nlohmann::json parse_strict_json(std::string_view text, std::string_view where) 
     // "[json.exception.parse_error.101] parse error at ...": the bracket says nothing to a user.
     const std::string_view what = error.what();
     const size_t start = what.find("] ");
-    const std::string message = quote(what.substr(start == what.npos ? 0 : start + 2));
+    const std::string message = quote(what.substr(start == std::string_view::npos ? 0 : start + 2));
     fail(ErrorCode::kCorruptFile, "{}: not valid JSON: {}", where, message);
   }
 }

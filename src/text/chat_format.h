@@ -41,10 +41,6 @@ struct ChatFormat {
 /// is not one of ChatML, Llama 3 and Gemma 3.
 std::optional<ChatFormat> detect_chat_format(std::string_view jinja_template);
 
-/// The chat template of a tokenizer_config.json; none if it has none. Of several named ones, the
-/// one named "default". Throws Error(kCorruptFile) for text that is not JSON.
-std::optional<std::string> chat_template_from_config(std::string_view tokenizer_config_json);
-
 /// A stretch of a rendered conversation: scaffolding (kParse) or content (kPlain).
 struct ChatSegment {
   std::string text;

@@ -1,8 +1,4 @@
-#include <utility>
-
-#include "base/error.h"
 #include "text/chat_format.h"
-#include "text/json_fields.h"
 
 namespace gumbel {
 namespace {
@@ -117,17 +113,6 @@ std::optional<ChatFormat> detect_chat_format(std::string_view jinja) {
   }
   if (format) format->starts_with_bos = contains(jinja, "bos_token");
   return format;
-}
-
-std::optional<std::string> chat_template_from_config(std::string_view tokenizer_config_json) {
-  const nlohmann::json config = parse_json_object(tokenizer_config_json, "tokenizer_config.json");
-  const nlohmann::json& value = json_field(config, "chat_template");
-  if (value.is_string()) return value.get<std::string>();
-  if (!value.is_array()) return {};
-  for (const nlohmann::json& named : value) {
-    if (json_string(named, "name") == "default") return json_string(named, "template");
-  }
-  return {};
 }
 
 }  // namespace gumbel

@@ -118,17 +118,5 @@ TEST(ChatFormat, RefusesConversationsItCannotWrite) {
   EXPECT_EQ(error("qwen3", {}), "");
 }
 
-TEST(ChatTemplate, ComesFromTokenizerConfig) {
-  EXPECT_EQ(chat_template_from_config(R"({"chat_template": "{{ x }}"})"), "{{ x }}");
-  EXPECT_EQ(
-      chat_template_from_config(
-          R"({"chat_template": [{"name": "tool_use", "template": "t"}, {"name": "default", "template": "d"}]})"),
-      "d");
-  EXPECT_EQ(chat_template_from_config("{}"), std::nullopt);
-  EXPECT_EQ(chat_template_from_config(R"({"chat_template": 5})"), std::nullopt);
-  EXPECT_NE(error_of([] { chat_template_from_config("{"); }), "");
-  EXPECT_NE(error_of([] { chat_template_from_config("[]"); }), "");
-}
-
 }  // namespace
 }  // namespace gumbel

@@ -15,6 +15,14 @@
 #include "backends/cpu/math-inl.h"
 #include "backends/cpu/quantize-inl.h"
 
+// The types of quantized weights, each as an argument of the macro CASE.
+// clang-format off
+#define GUMBEL_QUANTIZED_TYPES(CASE)                                      \
+  CASE(kQ4_0) CASE(kQ4_1) CASE(kQ5_0) CASE(kQ5_1) CASE(kQ8_0) CASE(kQ2_K) \
+  CASE(kQ3_K) CASE(kQ4_K) CASE(kQ5_K) CASE(kQ6_K) CASE(kIQ4_NL)           \
+  CASE(kIQ4_XS) CASE(kMXFP4)
+// clang-format on
+
 #define GUMBEL_VNNI 0
 #define GUMBEL_DOT plain
 #include "backends/cpu/dot-inl.h"

@@ -161,19 +161,7 @@ inline LinearKernels quantized_kernels(WeightType type) {
   case WeightType::type:                           \
     kernels.multiply = multiply<WeightType::type>; \
     break;
-    GUMBEL_CASE(kQ4_0)
-    GUMBEL_CASE(kQ4_1)
-    GUMBEL_CASE(kQ5_0)
-    GUMBEL_CASE(kQ5_1)
-    GUMBEL_CASE(kQ8_0)
-    GUMBEL_CASE(kQ2_K)
-    GUMBEL_CASE(kQ3_K)
-    GUMBEL_CASE(kQ4_K)
-    GUMBEL_CASE(kQ5_K)
-    GUMBEL_CASE(kQ6_K)
-    GUMBEL_CASE(kIQ4_NL)
-    GUMBEL_CASE(kIQ4_XS)
-    GUMBEL_CASE(kMXFP4)
+    GUMBEL_QUANTIZED_TYPES(GUMBEL_CASE)
 #undef GUMBEL_CASE
     default:
       break;

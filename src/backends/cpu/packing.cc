@@ -1,6 +1,7 @@
 #include "backends/cpu/packing.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "base/float16.h"
@@ -50,7 +51,7 @@ float read_minimum(const RowOfRecord<const std::byte>& row, int block) {
 /// at the row's first byte.
 void write_codes(int bits, const uint8_t* codes, std::byte* planes) {
   for (int k = 0; k < kGroup; ++k) {
-    const int step = k / 4;
+    const std::ptrdiff_t step = k / 4;
     const auto code = static_cast<unsigned>(codes[k]);
     std::byte* at = planes + k % 4;
     if (bits == 8) {
@@ -66,7 +67,7 @@ void write_codes(int bits, const uint8_t* codes, std::byte* planes) {
 
 void read_codes(int bits, const std::byte* planes, uint8_t* codes) {
   for (int k = 0; k < kGroup; ++k) {
-    const int step = k / 4;
+    const std::ptrdiff_t step = k / 4;
     const std::byte* at = planes + k % 4;
     if (bits == 8) {
       codes[k] = static_cast<uint8_t>(at[64 * step]);

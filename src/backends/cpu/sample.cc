@@ -17,8 +17,7 @@
 #include "backends/cpu/sample_top_k-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace gumbel::cpu {
-namespace HWY_NAMESPACE {
+namespace gumbel::cpu::HWY_NAMESPACE {
 
 /// The prefix of the tokens whose surprisal is at most min_p's, by bisection over keys: the
 /// surprisal does not fall as the key does.
@@ -54,8 +53,7 @@ int64_t draw_row(std::span<const float> logits, const SamplingParameters& parame
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace gumbel::cpu
+}  // namespace gumbel::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

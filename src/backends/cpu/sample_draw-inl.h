@@ -15,8 +15,7 @@
 #include "backends/cpu/sample_mass-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace gumbel::cpu {
-namespace HWY_NAMESPACE {
+namespace gumbel::cpu::HWY_NAMESPACE {
 
 using CounterTag = hn::ScalableTag<uint64_t>;
 
@@ -317,8 +316,7 @@ HWY_INLINE Winner draw_among(const Row& row, const Prefix& prefix, const Surpris
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace gumbel::cpu
+}  // namespace gumbel::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

@@ -11,8 +11,7 @@
 #include "backends/cpu/sample_scan-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace gumbel::cpu {
-namespace HWY_NAMESPACE {
+namespace gumbel::cpu::HWY_NAMESPACE {
 
 /// What turns the logits of one row into surprisals.
 struct SurprisalScale {
@@ -213,8 +212,7 @@ inline HWY_NOINLINE int32_t guess_key_of_share(const Row& row, const SurprisalSc
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace gumbel::cpu
+}  // namespace gumbel::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

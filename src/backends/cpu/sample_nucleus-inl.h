@@ -17,8 +17,7 @@
 #include "backends/cpu/sample_draw-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace gumbel::cpu {
-namespace HWY_NAMESPACE {
+namespace gumbel::cpu::HWY_NAMESPACE {
 
 /// Whether the mass ranked above a token is below top_p's limit. Approximate masses decide unless
 /// their error bounds overlap; then exact ones do.
@@ -141,8 +140,7 @@ inline HWY_NOINLINE int64_t draw_nucleus(const Row& row, const Prefix& candidate
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace gumbel::cpu
+}  // namespace gumbel::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

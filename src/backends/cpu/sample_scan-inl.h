@@ -15,8 +15,7 @@
 #include "backends/cpu/sample_bounds.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace gumbel::cpu {
-namespace HWY_NAMESPACE {
+namespace gumbel::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Vectors have the same count of lanes for every 32-bit type.
@@ -140,8 +139,7 @@ inline HWY_NOINLINE int64_t count_equal(const Row& row, int32_t key, int64_t end
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace gumbel::cpu
+}  // namespace gumbel::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

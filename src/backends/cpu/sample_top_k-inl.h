@@ -12,8 +12,7 @@
 #include "backends/cpu/sample_scan-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace gumbel::cpu {
-namespace HWY_NAMESPACE {
+namespace gumbel::cpu::HWY_NAMESPACE {
 
 /// How many of `count` keys are at least `key`. The list is padded to a whole vector with
 /// INT32_MIN.
@@ -163,8 +162,7 @@ inline HWY_NOINLINE Prefix select_top_k(const Row& row, int64_t k) {
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace gumbel::cpu
+}  // namespace gumbel::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

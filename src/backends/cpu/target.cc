@@ -86,7 +86,7 @@ std::string_view name(CpuTarget target) {
 
 std::vector<CpuTarget> supported_targets() {
   std::vector<CpuTarget> targets;
-  for (CpuTarget target : kBestFirst)
+  for (const CpuTarget target : kBestFirst)
     if (machine_has(target)) targets.push_back(target);
   return targets;
 }
@@ -96,7 +96,7 @@ CpuTarget chosen_target() {
   const std::vector<CpuTarget> targets = supported_targets();
   if (wanted == nullptr || *wanted == '\0') return targets.front();
   std::string known;
-  for (CpuTarget target : targets) {
+  for (const CpuTarget target : targets) {
     if (name(target) == wanted) return target;
     known += known.empty() ? "" : ", ";
     known += name(target);
