@@ -137,6 +137,9 @@ TEST_F(Usage, BadInputEndsWithStatus1) {
 }
 
 TEST_F(Usage, ThreadsThatCannotStartAreAnError) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer needs terabytes of address space";
+#endif
   // Address space for the program, not for the stacks of a thousand threads.
   expect_refusal(shell(folder(),
                        "( ulimit -v 1000000; ulimit -s 8192; "
