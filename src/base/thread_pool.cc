@@ -4,12 +4,42 @@
 #include <sched.h>
 
 #include <fstream>
+#include <latch>
 #include <set>
 #include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
 
 #include "base/error.h"
 
 namespace gumbel {
+namespace {
+
+// Whether `count` threads can run at once. pthreadpool does not check that its threads started, and
+// would wait for the missing ones for ever.
+bool can_start(int count) {
+  std::latch release(1);
+  std::vector<std::jthread> started;
+  started.reserve(static_cast<size_t>(count));
+  bool all = true;
+  try {
+    while (started.size() < static_cast<size_t>(count))
+      started.emplace_back([&release] { release.wait(); });
+  } catch (const std::system_error&) {
+    all = false;
+  }
+  release.count_down();
+  return all;
+}
+
+int allowed_cpus() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  return sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+}
+
+}  // namespace
 
 int physical_cores() {
   cpu_set_t allowed;
@@ -33,6 +63,11 @@ ThreadPool::ThreadPool(int threads) : threads_(threads == 0 ? physical_cores() :
     fail(ErrorCode::kInvalidArgument, "threads: expected 0 (physical cores) to 1024, got {}",
          threads);
   if (threads_ == 1) return;
+  if (!can_start(threads_ - 1))
+    fail(ErrorCode::kIo, "threads: the system cannot start {} threads", threads_);
+  // Threads that outnumber the CPUs must not spin while they wait: the spinning ones would keep
+  // the working ones from running.
+  flags_ = threads_ > allowed_cpus() ? PTHREADPOOL_FLAG_YIELD_WORKERS : 0;
   pool_.reset(pthreadpool_create(static_cast<size_t>(threads_)));
   if (!pool_) fail(ErrorCode::kIo, "threads: cannot start {} threads", threads_);
 }
@@ -40,7 +75,7 @@ ThreadPool::ThreadPool(int threads) : threads_(threads == 0 ? physical_cores() :
 void ThreadPool::Deleter::operator()(pthreadpool* pool) const { pthreadpool_destroy(pool); }
 
 void ThreadPool::run(size_t count, Task task, void* context) const {
-  pthreadpool_parallelize_1d(pool_.get(), task, context, count, 0);
+  pthreadpool_parallelize_1d(pool_.get(), task, context, count, flags_);
 }
 
 }  // namespace gumbel

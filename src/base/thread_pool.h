@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 struct pthreadpool;
@@ -39,6 +40,7 @@ class ThreadPool {
     void operator()(pthreadpool* pool) const;
   };
   int threads_;
+  uint32_t flags_ = 0;
   std::unique_ptr<pthreadpool, Deleter> pool_;
 };
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +49,56 @@ class Progress {
   std::chrono::steady_clock::time_point shown_;
 };
 
+volatile std::sig_atomic_t pending_signal = 0;
+
+struct Interrupted {};
+
+// While it lives, signals that end the program only leave their number in pending_signal, so that
+// the file in progress can be removed first; the second one of a kind ends it at once.
+class SignalScope {
+ public:
+  SignalScope() {
+    for (size_t i = 0; i < std::size(kSignals); ++i) {
+      struct sigaction action{};
+      action.sa_handler = [](int number) { pending_signal = number; };
+      action.sa_flags = SA_RESTART | SA_RESETHAND;
+      ::sigaction(kSignals[i], nullptr, &previous_[i]);
+      if (previous_[i].sa_handler == SIG_DFL) ::sigaction(kSignals[i], &action, nullptr);
+    }
+  }
+  ~SignalScope() {
+    for (size_t i = 0; i < std::size(kSignals); ++i)
+      ::sigaction(kSignals[i], &previous_[i], nullptr);
+  }
+  SignalScope(const SignalScope&) = delete;
+  SignalScope& operator=(const SignalScope&) = delete;
+
+ private:
+  static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+  struct sigaction previous_[std::size(kSignals)]{};
+};
+
+// Refuses an output that is, under any name, the source or a file of its folder: the program would
+// replace the only copy of what it was made from.
+void verify_output_is_no_source(std::string_view source, const std::filesystem::path& output) {
+  constexpr std::string_view kRandom = "random:";
+  if (source.starts_with(kRandom)) source.remove_prefix(kRandom.size());
+  std::error_code ignored;
+  const auto verify = [&](const std::filesystem::path& path) {
+    if (std::filesystem::equivalent(path, output, ignored))
+      fail(ErrorCode::kInvalidArgument, "-o: expected another file than the source's {}, got {}",
+           path.string(), output.string());
+  };
+  if (!std::filesystem::is_regular_file(output, ignored)) return;
+  verify(source);
+  if (!std::filesystem::is_directory(source, ignored)) return;
+  for (const char* name : {"config.json", "generation_config.json", "tokenizer.json",
+                           "tokenizer_config.json", "model.safetensors.index.json"})
+    verify(std::filesystem::path(source) / name);
+  for (const auto& entry : std::filesystem::directory_iterator(source, ignored))
+    if (entry.path().extension() == ".safetensors") verify(entry.path());
+}
+
 void ExportCommand::run() const {
   ExportOptions options;
   options.sample = sample;
@@ -55,11 +107,20 @@ void ExportCommand::run() const {
                                             : Quantization::kNone;
   options.max_sequence_length = max_sequence_length;
   if (!kv.empty()) options.kv_type = kv == "f16" ? DataType::kF16 : DataType::kF32;
-  if (isatty(STDERR_FILENO) != 0) options.progress = Progress();
+  const bool shows_progress = isatty(STDERR_FILENO) != 0;
+  options.progress = [shows_progress, progress = Progress()](uint64_t written,
+                                                             uint64_t total) mutable {
+    if (pending_signal != 0) throw Interrupted{};
+    if (shows_progress) progress(written, total);
+  };
 
+  verify_output_is_no_source(source, output);
   const std::unique_ptr<Backend> packer = make_backend(backend, 1);
   const ImportedModel model = import_model(source);
-  const Program program = export_program(model, options, *packer, output);
+  const Program program = [&] {
+    const SignalScope scope;
+    return export_program(model, options, *packer, output);
+  }();
   uint64_t bytes = 0;
   for (const WeightInfo& weight : program.weights) bytes += weight.bytes;
   fmt::print("{}: {} from {}, {} MiB of weights, context {}, returns {}\n", output,
@@ -88,7 +149,13 @@ void add_export_command(CLI::App& app) {
       ->check(CLI::IsMember({"f16", "f32"}));
   sub->add_option("--backend", command->backend, "Backend to pack weights for")
       ->capture_default_str();
-  sub->callback([command] { command->run(); });
+  sub->callback([command] {
+    try {
+      command->run();
+    } catch (const Interrupted&) {
+      std::raise(pending_signal);  // ends the program as the signal does
+    }
+  });
 }
 
 }  // namespace gumbel::cli

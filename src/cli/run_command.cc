@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,6 +40,7 @@ struct RunCommand {
 };
 
 // What --prompt-file names; "-" is standard input. One line end at its end is not part of a prompt.
+// Reading stops above a size that no context holds, so that an endless file is an error too.
 std::string read_prompt(const std::string& path) {
   std::ifstream file;
   if (path != "-") {
@@ -49,7 +49,13 @@ std::string read_prompt(const std::string& path) {
       fail(ErrorCode::kIo, "{}: cannot read the prompt", path);
   }
   std::istream& in = path == "-" ? std::cin : file;
-  std::string text{std::istreambuf_iterator<char>(in), {}};
+  constexpr size_t kMostBytes = size_t{16} << 20;
+  std::string text(kMostBytes + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(in.gcount()));
+  if (text.size() > kMostBytes)
+    fail(ErrorCode::kInvalidArgument, "{}: expected a prompt of at most {} bytes, got more", path,
+         kMostBytes);
   if (text.ends_with('\n')) text.pop_back();
   if (text.ends_with('\r')) text.pop_back();
   return text;

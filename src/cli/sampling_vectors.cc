@@ -60,7 +60,8 @@ SamplingVector decode_case(const nlohmann::json& source, size_t index) {
 
 nlohmann::json read_sampling_vectors(const std::filesystem::path& path) {
   std::ifstream stream(path);
-  if (!stream) fail(ErrorCode::kIo, "{}: cannot open", path.string());
+  if (!stream || std::filesystem::is_directory(path))
+    fail(ErrorCode::kIo, "{}: cannot read the stored answers", path.string());
   nlohmann::json file = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
   if (!file.is_object() || !file.contains("cases") || !file["cases"].is_array())
     fail(ErrorCode::kCorruptFile, "{}: expected JSON with \"cases\"", path.string());

@@ -127,11 +127,12 @@ void add_selftest_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* sub =
       app.add_subcommand("selftest", "Check that this machine draws the contract's tokens");
-  sub->add_option("--vectors", options->vectors, "Stored answers (vectors.json)");
+  const CLI::Option* vectors =
+      sub->add_option("--vectors", options->vectors, "Stored answers (vectors.json)");
   add_device_options(*sub, options->device);
-  sub->callback([options] {
+  sub->callback([options, vectors] {
     BackendSampler backend(options->device);
-    if (options->vectors.empty())
+    if (vectors->count() == 0)
       check_built_in(backend);
     else
       check_vectors(options->vectors, backend);

@@ -26,6 +26,8 @@ struct TokenizeCommand {
   std::string text;
   std::string check;
 
+  CLI::Option* check_option = nullptr;
+
   void run() const;
 };
 
@@ -61,13 +63,16 @@ std::vector<std::byte> tokenizer_record(const std::string& source) {
 void TokenizeCommand::run() const {
   const std::vector<std::byte> record = tokenizer_record(source);
   const Tokenizer tokenizer(record);
-  if (check.empty()) {
+  if (check_option->count() == 0) {
     fmt::print("{}\n", fmt::join(tokenizer.encode(text), " "));
     return;
   }
   std::ifstream answers(check);
-  if (!answers) fail(ErrorCode::kIo, "{}: cannot open", check);
+  if (!answers || std::filesystem::is_directory(check))
+    fail(ErrorCode::kIo, "{}: cannot read the answers", check);
   const CheckResult result = check_answers(tokenizer, answers);
+  if (result.checked == 0)
+    fail(ErrorCode::kCorruptFile, "{}: expected answers (JSON lines), found none", check);
   fmt::print("{} of {} lines equal\n", result.checked - result.mismatched, result.checked);
   if (result.mismatched == 0) return;
   fmt::print("{}\n", result.first_mismatch);
@@ -84,7 +89,8 @@ void add_tokenize_command(CLI::App& app) {
       ->required();
   auto* what = sub->add_option_group("what")->require_option(1);
   what->add_option("--text", command->text, "Text to tokenize");
-  what->add_option("--check", command->check, "Answers to compare with (JSON lines)");
+  command->check_option =
+      what->add_option("--check", command->check, "Answers to compare with (JSON lines)");
   sub->callback([command] { command->run(); });
 }
 

@@ -119,7 +119,13 @@ TEST_F(Usage, BadInputEndsWithStatus1) {
       {"eval logits.gumbel --answers qwen3-chat/model.safetensors", "0.tokens"},
       {"selftest --vectors garbage", "cases"},
       {"selftest --backend abacus", "cpu, reference"},
+      {"run chat.gumbel --prompt-file /dev/zero", "at most 16777216 bytes"},
+      {"selftest --vectors qwen3-chat", "qwen3-chat: cannot read"},
+      {"selftest --vectors ''", "cannot read"},
       {"tokenize chat.gumbel --check nowhere", "nowhere"},
+      {"tokenize chat.gumbel --check qwen3-chat", "qwen3-chat: cannot read"},
+      {"tokenize chat.gumbel --check empty", "empty: expected answers"},
+      {"tokenize chat.gumbel --check ''", "cannot read"},
       {"tokenize chat.gumbel --check garbage", "line 1"}};
   for (const auto& [arguments, part] : cases) {
     SCOPED_TRACE(arguments);
@@ -128,6 +134,17 @@ TEST_F(Usage, BadInputEndsWithStatus1) {
   expect_refusal(shell(folder(), "GUMBEL_CPU_TARGET=abacus gumbel run chat.gumbel --prompt x"), 1,
                  "GUMBEL_CPU_TARGET");
   EXPECT_FALSE(std::filesystem::exists(folder() / "x.gumbel"));
+}
+
+TEST_F(Usage, ThreadsThatCannotStartAreAnError) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer needs terabytes of address space";
+#endif
+  // Address space for the program, not for the stacks of a thousand threads.
+  expect_refusal(shell(folder(),
+                       "( ulimit -v 1000000; ulimit -s 8192; "
+                       "gumbel run chat.gumbel --prompt x --threads 1024 )"),
+                 1, "cannot start 1024 threads");
 }
 
 TEST_F(Usage, OutputsThatCannotBeWritten) {
@@ -171,6 +188,36 @@ TEST_F(Usage, FullDiskWhileExporting) {
                    1, "cannot write");
   EXPECT_EQ(files_there(), before) << "a partial file was left behind";
   EXPECT_EQ(read_file(folder() / "kept.gumbel"), "what was there before");
+}
+
+TEST_F(Usage, ExportNeverReplacesItsSource) {
+  shell(folder(), "cp -r qwen3-chat source; ln -s source/model.safetensors link");
+  for (const char* output : {"source/model.safetensors", "source/config.json",
+                             "source/../source/tokenizer.json", "link"}) {
+    SCOPED_TRACE(output);
+    expect_refusal(gumbel(std::string("export source -o ") + output), 1,
+                   "expected another file than the source's");
+  }
+  expect_refusal(gumbel("export random:source/config.json -o source/config.json"), 1,
+                 "expected another file than the source's");
+  EXPECT_EQ(shell(folder(), "diff -r qwen3-chat source").status, 0);
+  EXPECT_EQ(gumbel("export source -o source/model.gumbel").status, 0);
+}
+
+TEST_F(Usage, InterruptedExportLeavesNoFile) {
+  // Weights of gigabytes, so that the export is under way when the file is first seen.
+  files().write("large.json", R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+      "hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 16,
+      "num_attention_heads": 16, "num_key_value_heads": 16, "vocab_size": 32000,
+      "max_position_embeddings": 256, "rms_norm_eps": 1e-5, "rope_theta": 10000.0,
+      "tie_word_embeddings": true})");
+  const Result result =
+      shell(folder(), quoted(GUMBEL_PROGRAM) +
+                          " export random:large.json -o large.gumbel & "
+                          "while kill -0 $! && ! ls large.gumbel.*.partial; do sleep 0.01; "
+                          "done >/dev/null 2>&1; kill -TERM $!; wait $!; echo status $?; "
+                          "ls large.gumbel*");
+  EXPECT_EQ(result.out, "status 143\n") << result.err;
 }
 
 }  // namespace
