@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/error.h"
@@ -27,6 +29,17 @@ ZeroedMemory::ZeroedMemory(ZeroedMemory&& other) noexcept
 ZeroedMemory& ZeroedMemory::operator=(ZeroedMemory&& other) noexcept {
   std::swap(bytes_, other.bytes_);
   return *this;
+}
+
+void ZeroedMemory::copy_written(const ZeroedMemory& other) {
+  constexpr size_t kPage = 4096;
+  static constexpr std::byte kZeros[kPage] = {};
+  for (size_t first = 0; first < other.bytes_.size(); first += kPage) {
+    const std::span page =
+        other.bytes_.subspan(first, std::min(kPage, other.bytes_.size() - first));
+    if (std::memcmp(page.data(), kZeros, page.size()) != 0)
+      std::memcpy(bytes_.data() + first, page.data(), page.size());
+  }
 }
 
 }  // namespace gumbel

@@ -20,6 +20,9 @@ class ZeroedMemory {
   ZeroedMemory& operator=(const ZeroedMemory&) = delete;
 
   std::span<std::byte> bytes() const { return bytes_; }
+  /// Copies `other`, of the same size, into memory that is all zeros; pages of zeros stay
+  /// untouched.
+  void copy_written(const ZeroedMemory& other);
 
  private:
   std::span<std::byte> bytes_;

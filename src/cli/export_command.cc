@@ -126,6 +126,7 @@ void ExportCommand::run() const {
   fmt::print("{}: {} from {}, {} MiB of weights, context {}, returns {}\n", output,
              model.config.architecture, model.source_name, bytes >> 20,
              program.constant("get_max_seq_len"), sample ? "tokens" : "logits");
+  for (const std::string& note : model.notes) fmt::print("{}: {}\n", model.source_name, note);
   if (program.chat_format.empty())
     fmt::print("{}: no known chat template: programs complete raw text\n", model.source_name);
 }

@@ -43,7 +43,9 @@ void print_graph(const Program& program, const Method& method) {
       line += (line.back() == '(' ? "" : ", ") + method.values[static_cast<size_t>(i)].name;
     for (const int32_t i : node.weights)
       line += (line.back() == '(' ? "" : ", ") + program.weights[static_cast<size_t>(i)].name;
-    if (node.state >= 0) line += "; " + program.states[static_cast<size_t>(node.state)].name;
+    if (const auto i = static_cast<size_t>(node.state); node.state >= 0)
+      line += "; " + (has_recurrent_state(node.op) ? program.recurrent_states[i].name
+                                                   : program.kv_caches[i].name);
     fmt::print("    {})\n", line);
   }
 }
@@ -84,8 +86,10 @@ void inspect(const std::string& path, bool graph, bool weights, bool check) {
                method.nodes.size(), plan_memory(method, 1, chunk).bytes, chunk);
     if (graph) print_graph(program, method);
   }
-  fmt::print("state: {} caches, {} bytes a session at the maximum sequence length\n",
-             program.states.size(), session_state_bytes(program, 1));
+  fmt::print(
+      "state: {} key-value caches and {} recurrent states, {} bytes a session at the maximum "
+      "sequence length\n",
+      program.kv_caches.size(), program.recurrent_states.size(), session_state_bytes(program, 1));
   print_weights(program, weights);
   if (!check) return;
   file.check_weights();

@@ -28,7 +28,7 @@ bool has_signature(const Method& method, std::span<const Value> inputs,
 // Whether calls count: without a cache, a session would stay at position 0 for ever.
 bool keeps_state(const Method& method) {
   return std::any_of(method.nodes.begin(), method.nodes.end(),
-                     [](const Node& node) { return node.op == Op::kCacheUpdate; });
+                     [](const Node& node) { return stores_state(node.op); });
 }
 
 // Throws unless forward and prefill, if there is one, take what an engine feeds: tokens and
@@ -51,7 +51,7 @@ void check_methods(const Program& program) {
   if (forward == nullptr || !has_signature(*forward, expected, {&output, 1}) ||
       !keeps_state(*forward))
     fail(ErrorCode::kUnsupported,
-         "program: expected a method forward(tokens, input_pos{}) with key-value caches that "
+         "program: expected a method forward(tokens, input_pos{}) that keeps state and "
          "returns {} {}",
          sampling ? ", temperature, top_k, top_p, seed, min_p" : "", name(output.type),
          to_string(output.shape));
@@ -59,7 +59,7 @@ void check_methods(const Program& program) {
   if (prefill != nullptr &&
       (!has_signature(*prefill, std::span(expected).first(2), {}) || !keeps_state(*prefill)))
     fail(ErrorCode::kUnsupported,
-         "program: expected prefill(tokens, input_pos) with key-value caches that returns nothing");
+         "program: expected prefill(tokens, input_pos) that keeps state and returns nothing");
 }
 
 ModelInfo model_info(const Program& program) {

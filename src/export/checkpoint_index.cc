@@ -15,15 +15,20 @@ void CheckpointIndex::add(const std::string& name, std::unique_ptr<CheckpointTen
 
 bool CheckpointIndex::has(std::string_view name) const { return tensors_.contains(name); }
 
-const CheckpointTensor& CheckpointIndex::tensor(std::string_view name,
-                                                const std::vector<int64_t>& shape) const {
+const CheckpointTensor& CheckpointIndex::find(std::string_view name) const {
   const auto found = tensors_.find(name);
   if (found == tensors_.end())
     fail(ErrorCode::kNotFound, "{}: tensor {} is missing", source_, quote(name));
-  if (found->second->shape() != shape)
-    fail(ErrorCode::kCorruptFile, "{}: tensor {}: expected shape {}, got {}", source_, quote(name),
-         shape_text(shape), shape_text(found->second->shape()));
   return *found->second;
+}
+
+const CheckpointTensor& CheckpointIndex::tensor(std::string_view name,
+                                                const std::vector<int64_t>& shape) const {
+  const CheckpointTensor& found = find(name);
+  if (found.shape() != shape)
+    fail(ErrorCode::kCorruptFile, "{}: tensor {}: expected shape {}, got {}", source_, quote(name),
+         shape_text(shape), shape_text(found.shape()));
+  return found;
 }
 
 std::string shape_text(const std::vector<int64_t>& shape) {

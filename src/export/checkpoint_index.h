@@ -20,6 +20,10 @@ class CheckpointIndex : public Checkpoint {
   /// Throws Error(kCorruptFile) where there is a tensor of that name already.
   void add(const std::string& name, std::unique_ptr<CheckpointTensor> tensor);
 
+  /// The tensor `name` of whatever shape. Throws Error(kNotFound).
+  const CheckpointTensor& find(std::string_view name) const;
+  const std::string& source() const { return source_; }
+
   bool has(std::string_view name) const override;
   const CheckpointTensor& tensor(std::string_view name,
                                  const std::vector<int64_t>& shape) const override;

@@ -43,18 +43,23 @@ void build_method(ProgramBuilder& program, const ModelConfig& config, const std:
   }
   if (returns == Returns::kLastLogits) x = g.select_last(x);
   const char* head = config.tied_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
-  g.finish({g.linear(x, head, config.vocab_size)});
+  ValueId logits = g.linear(x, head, config.vocab_size, WeightRole::kTokenTable);
+  if (config.final_logit_softcap > 0) logits = g.soft_cap(logits, config.final_logit_softcap);
+  g.finish({logits});
 }
 
-bool is_matrix(const WeightInfo& weight) { return weight.shape.size() == 2; }
+bool is_matrix(const WeightInfo& weight) { return weight.shape.size() >= 2; }
 
 // The type that `weight` is exported in.
-WeightType exported_type(const WeightInfo& weight, Quantization quantization) {
-  // Groups of 32 need rows of whole groups; other widths keep their precision.
-  if (quantization == Quantization::kNone || weight.columns() % 32 != 0) return weight.type;
-  const bool token_table =
-      weight.name == "model.embed_tokens.weight" || weight.name == "lm_head.weight";
-  return quantization == Quantization::kQ8 || token_table ? WeightType::kQ8_0 : kFourBitType;
+WeightType exported_type(const WeightInfo& weight, WeightRole role, Quantization quantization) {
+  // Groups of 32 need rows of whole groups; other widths keep their precision. So do gates: they
+  // are a thousandth of a model's bytes, and a wrong expert costs more than a rounded product.
+  if (quantization == Quantization::kNone || weight.columns() % 32 != 0 ||
+      role == WeightRole::kGate)
+    return weight.type;
+  if (quantization == Quantization::kQ8 || role == WeightRole::kTokenTable)
+    return WeightType::kQ8_0;
+  return role == WeightRole::kExperts ? kFourBitExpertType : kFourBitType;
 }
 
 DataType default_kv_type(const Program& program) {
@@ -125,8 +130,9 @@ void write_matrix(const WeightInfo& weight, const CheckpointTensor& tensor, cons
   const int64_t runs_at_once = std::max<int64_t>(1, kElementsAtOnce / (run * weight.columns()));
   WeightRows rows;
   std::vector<std::byte> packed;
-  for (int64_t first = 0; first < weight.rows(); first += run * runs_at_once) {
-    const int64_t count = std::min(run * runs_at_once, weight.rows() - first);
+  for (int64_t first = 0; first < weight.matrices() * weight.rows();) {
+    const int64_t left = weight.rows() - first % weight.rows();
+    const int64_t count = std::min(run * runs_at_once, left);
     try {
       read_rows(tensor, weight.type, first, count, rows);
     } catch (const Error& error) {
@@ -135,6 +141,7 @@ void write_matrix(const WeightInfo& weight, const CheckpointTensor& tensor, cons
     packed.resize(backend.packed_bytes(weight.type, count, weight.columns()));
     backend.pack(rows, packed);
     writer.append(packed);
+    first += count;
   }
 }
 
@@ -151,16 +158,18 @@ Program export_program(const ImportedModel& model, const ExportOptions& options,
 
   set_constants(program, model, options);
   program.packing = backend.name();
-  for (WeightInfo& weight : program.weights) {
+  for (size_t i = 0; i < program.weights.size(); ++i) {
+    WeightInfo& weight = program.weights[i];
     if (!is_matrix(weight)) {
       weight.bytes = static_cast<uint64_t>(weight.columns()) * sizeof(float);
       continue;
     }
-    weight.type = exported_type(weight, options.quantization);
-    weight.bytes = backend.packed_bytes(weight.type, weight.rows(), weight.columns());
+    weight.type = exported_type(weight, builder.sources[i].role, options.quantization);
+    weight.bytes = static_cast<uint64_t>(weight.matrices()) *
+                   backend.packed_bytes(weight.type, weight.rows(), weight.columns());
   }
   const DataType kv_type = options.kv_type.value_or(default_kv_type(program));
-  for (KvCacheSpec& state : program.states) state.type = kv_type;
+  for (KvCacheSpec& state : program.kv_caches) state.type = kv_type;
   program.provenance = {{"source", model.source_name},
                         {"format", model.format},
                         {"architecture", model.config.architecture},

@@ -113,7 +113,7 @@ ModelConfig read_common(const GgufFile& file, const Keys& keys, double default_t
   if (config.heads < 1)
     fail(ErrorCode::kCorruptFile, "{}: {}: expected at least 1, got {}", file.name(),
          keys.full("attention.head_count"), config.heads);
-  config.is_sliding.assign(static_cast<size_t>(config.layers), false);
+  config.layer_kinds.assign(static_cast<size_t>(config.layers), LayerKind::kFullAttention);
   config.head_dim =
       keys.integer("attention.key_length").value_or(config.hidden_size / config.heads);
   const int64_t value_length = keys.integer("attention.value_length").value_or(config.head_dim);
@@ -143,7 +143,10 @@ void read_sliding_layers(const GgufFile& file, const Keys& keys, ModelConfig& co
   const std::string pattern_key = keys.full("attention.sliding_window_pattern");
   if (file.is_array(pattern_key)) {
     const auto slides = file.integers(pattern_key).value();
-    config.is_sliding.assign(slides.begin(), slides.end());
+    config.layer_kinds.clear();
+    for (const int64_t slide : slides)
+      config.layer_kinds.push_back(slide != 0 ? LayerKind::kSlidingAttention
+                                              : LayerKind::kFullAttention);
     return;
   }
   // Every sixth layer sees everything, counted from one.
@@ -152,7 +155,8 @@ void read_sliding_layers(const GgufFile& file, const Keys& keys, ModelConfig& co
     fail(ErrorCode::kCorruptFile, "{}: {}: expected at least 1, got {}", file.name(), pattern_key,
          pattern);
   for (int64_t layer = 0; layer < config.layers; ++layer)
-    config.is_sliding[static_cast<size_t>(layer)] = (layer + 1) % pattern != 0;
+    if ((layer + 1) % pattern != 0)
+      config.layer_kinds[static_cast<size_t>(layer)] = LayerKind::kSlidingAttention;
 }
 
 ModelConfig read_gemma3(const GgufFile& file, const Keys& keys) {

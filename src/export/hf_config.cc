@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "export/hf_config_fields.h"
 #include "export/json_fields.h"
 #include "export/quote.h"
 #include "export/verify_config.h"
@@ -13,102 +14,13 @@
 namespace gumbel {
 namespace {
 
-/// What the family cannot compute must be absent, null or false.
-void refuse_enabled(const JsonFields& fields, std::string_view key) {
-  if (fields.boolean(key).value_or(false))
-    fail(ErrorCode::kUnsupported, "{}: {} is not supported, expected false", fields.where(), key);
-}
-
-void refuse_number(const JsonFields& fields, std::string_view key) {
-  if (const double value = fields.number(key).value_or(0); value != 0)
-    fail(ErrorCode::kUnsupported, "{}: {} is not supported, expected null, got {}", fields.where(),
-         key, value);
-}
-
-void require_string(const JsonFields& fields, std::string_view key, std::string_view expected) {
-  if (const auto value = fields.string(key); value && *value != expected)
-    fail(ErrorCode::kUnsupported, "{}: {}: expected {}, got {}", fields.where(), key, expected,
-         quote(*value));
-}
-
-/// Reads the scaling rule from `fields`: a rope_scaling object, or a rope_parameters one.
-void read_scaling(const JsonFields& fields, RotaryConfig& rotary) {
-  std::string type = "default";
-  if (const auto spelled = fields.string("rope_type")) {
-    type = *spelled;
-  } else if (const auto older = fields.string("type")) {
-    type = *older;
-  }
-  if (const double part = fields.number("partial_rotary_factor").value_or(1.0); part != 1.0)
-    fail(ErrorCode::kUnsupported, "{}: partial_rotary_factor: expected 1, got {}", fields.where(),
-         part);
-  if (type == "default") return;
-  if (type == "linear") {
-    rotary.scaling = RotaryConfig::Scaling::kLinear;
-    rotary.factor = fields.required_number("factor");
-    return;
-  }
-  if (type == "llama3") {
-    rotary.scaling = RotaryConfig::Scaling::kLlama3;
-    rotary.factor = fields.required_number("factor");
-    rotary.low_frequency_factor = fields.required_number("low_freq_factor");
-    rotary.high_frequency_factor = fields.required_number("high_freq_factor");
-    rotary.original_max_positions = fields.required_integer("original_max_position_embeddings");
-    return;
-  }
-  fail(ErrorCode::kUnsupported,
-       "{}: rope type {} is not supported, expected default, linear or llama3", fields.where(),
-       quote(type));
-}
-
-/// The rotary embedding of all layers, or of the full-attention ones where they differ.
-RotaryConfig read_rotary(const JsonFields& fields, double default_theta) {
-  RotaryConfig rotary;
-  rotary.theta = fields.number("rope_theta").value_or(default_theta);
-  if (auto parameters = fields.object("rope_parameters")) {
-    if (auto full = parameters->object("full_attention")) parameters = full;
-    rotary.theta = parameters->number("rope_theta").value_or(rotary.theta);
-    read_scaling(*parameters, rotary);
-  } else if (const auto scaling = fields.object("rope_scaling")) {
-    read_scaling(*scaling, rotary);
-  }
-  return rotary;
-}
-
-/// The rotary embedding of Gemma 3's sliding-window layers, which rope_scaling leaves alone.
-RotaryConfig read_local_rotary(const JsonFields& fields) {
-  RotaryConfig rotary;
-  rotary.theta = fields.number("rope_local_base_freq").value_or(10000.0);
-  if (const auto parameters = fields.object("rope_parameters"))
-    if (const auto sliding = parameters->object("sliding_attention")) {
-      rotary.theta = sliding->number("rope_theta").value_or(rotary.theta);
-      read_scaling(*sliding, rotary);
-    }
-  return rotary;
-}
-
-/// Which layers slide, from layer_types; nothing where the key is absent.
-std::optional<std::vector<bool>> read_layer_types(const JsonFields& fields) {
-  const auto types = fields.strings("layer_types");
-  if (!types) return std::nullopt;
-  std::vector<bool> is_sliding;
-  for (const std::string& type : *types) {
-    if (type != "sliding_attention" && type != "full_attention")
-      fail(ErrorCode::kUnsupported,
-           "{}: layer_types: expected sliding_attention or full_attention, got {}", fields.where(),
-           quote(type));
-    is_sliding.push_back(type == "sliding_attention");
-  }
-  return is_sliding;
-}
-
 /// What llama and qwen3 share.
 ModelConfig read_common(const JsonFields& fields) {
   ModelConfig config;
   config.vocab_size = fields.required_integer("vocab_size");
   config.hidden_size = fields.required_integer("hidden_size");
   config.intermediate_size = fields.required_integer("intermediate_size");
-  config.layers = fields.required_integer("num_hidden_layers");
+  config.layers = read_layer_count(fields);
   config.heads = fields.required_integer("num_attention_heads");
   config.kv_heads = fields.integer("num_key_value_heads").value_or(config.heads);
   config.max_positions = fields.required_integer("max_position_embeddings");
@@ -119,26 +31,18 @@ ModelConfig read_common(const JsonFields& fields) {
   require_string(fields, "hidden_act", "silu");
   refuse_enabled(fields, "attention_bias");
   refuse_enabled(fields, "mlp_bias");
-  if (const auto sliding = read_layer_types(fields))
-    for (const bool slides : *sliding)
-      if (slides)
-        fail(ErrorCode::kUnsupported, "{}: layer_types: sliding_attention is not supported here",
-             fields.where());
+  if (config.rotary.partial_factor != 1.0)
+    fail(ErrorCode::kUnsupported, "{}: partial_rotary_factor: expected 1, got {}", fields.where(),
+         config.rotary.partial_factor);
+  config.layer_kinds =
+      read_layer_types(fields, {"full_attention"})
+          .value_or(std::vector(static_cast<size_t>(config.layers), LayerKind::kFullAttention));
   return config;
-}
-
-/// Sizes that follow from `layers`, which must be checked before they are allocated.
-void fill_layers(ModelConfig& config, std::string_view where) {
-  if (config.layers < 1 || config.layers > 10'000)
-    fail(ErrorCode::kCorruptFile, "{}: num_hidden_layers: expected 1 to 10000, got {}", where,
-         config.layers);
-  config.is_sliding.assign(static_cast<size_t>(config.layers), false);
 }
 
 ModelConfig read_llama(const JsonFields& fields) {
   ModelConfig config = read_common(fields);
   config.architecture = "llama";
-  fill_layers(config, fields.where());
   if (config.heads < 1)
     fail(ErrorCode::kCorruptFile, "{}: num_attention_heads: expected at least 1, got {}",
          fields.where(), config.heads);
@@ -150,7 +54,6 @@ ModelConfig read_llama(const JsonFields& fields) {
 ModelConfig read_qwen3(const JsonFields& fields) {
   ModelConfig config = read_common(fields);
   config.architecture = "qwen3";
-  fill_layers(config, fields.where());
   config.head_dim = fields.integer("head_dim").value_or(128);
   config.attention_scale = 1.0 / std::sqrt(static_cast<double>(config.head_dim));
   refuse_enabled(fields, "use_sliding_window");
@@ -158,14 +61,13 @@ ModelConfig read_qwen3(const JsonFields& fields) {
 }
 
 /// Multimodal files leave out what equals Gemma3TextConfig's defaults.
-ModelConfig read_gemma3(const JsonFields& fields, bool tied) {
+ModelConfig read_gemma3(const JsonFields& fields) {
   ModelConfig config;
   config.architecture = "gemma3";
   config.vocab_size = fields.integer("vocab_size").value_or(262'208);
   config.hidden_size = fields.integer("hidden_size").value_or(2304);
   config.intermediate_size = fields.integer("intermediate_size").value_or(9216);
-  config.layers = fields.integer("num_hidden_layers").value_or(26);
-  fill_layers(config, fields.where());
+  config.layers = read_layer_count(fields, 26);
   config.heads = fields.integer("num_attention_heads").value_or(8);
   config.kv_heads = fields.integer("num_key_value_heads").value_or(4);
   config.head_dim = fields.integer("head_dim").value_or(256);
@@ -173,7 +75,7 @@ ModelConfig read_gemma3(const JsonFields& fields, bool tied) {
   config.rms_norm_epsilon = fields.number("rms_norm_eps").value_or(1e-6);
   config.attention_scale = 1.0 / std::sqrt(fields.number("query_pre_attn_scalar").value_or(256.0));
   config.sliding_window = fields.integer("sliding_window").value_or(4096);
-  config.tied_embeddings = fields.boolean("tie_word_embeddings").value_or(tied);
+  config.tied_embeddings = fields.boolean("tie_word_embeddings").value_or(true);
   config.rotary = read_rotary(fields, 1'000'000.0);
   config.rotary_local = read_local_rotary(fields);
   require_string(fields, "hidden_activation", "gelu_pytorch_tanh");
@@ -182,20 +84,40 @@ ModelConfig read_gemma3(const JsonFields& fields, bool tied) {
   refuse_enabled(fields, "use_bidirectional_attention");
   refuse_number(fields, "attn_logit_softcapping");
   refuse_number(fields, "final_logit_softcapping");
-  if (auto is_sliding = read_layer_types(fields)) {
-    config.is_sliding = std::move(*is_sliding);
+  if (auto kinds = read_layer_types(fields, {"sliding_attention", "full_attention"})) {
+    config.layer_kinds = std::move(*kinds);
     return config;
   }
-  // Every sixth layer sees everything, counted from one.
-  const int64_t pattern = fields.integer("sliding_window_pattern")
-                              .value_or(fields.integer("_sliding_window_pattern").value_or(6));
-  if (pattern < 1)
-    fail(ErrorCode::kCorruptFile, "{}: sliding_window_pattern: expected at least 1, got {}",
-         fields.where(), pattern);
-  for (int64_t layer = 0; layer < config.layers; ++layer)
-    config.is_sliding[static_cast<size_t>(layer)] = (layer + 1) % pattern != 0;
+  const char* key =
+      fields.has("sliding_window_pattern") ? "sliding_window_pattern" : "_sliding_window_pattern";
+  config.layer_kinds = every_nth_full(fields, config.layers, LayerKind::kSlidingAttention, key,
+                                      fields.integer(key).value_or(6));
   return config;
 }
+
+using ReadConfig = ModelConfig (*)(const JsonFields& fields);
+
+/// Values of model_type; for those of multimodal models the language model's fields are in
+/// text_config.
+struct ModelType {
+  std::string_view name;
+  ReadConfig read;
+  bool multimodal;
+};
+
+constexpr ModelType kModelTypes[] = {
+    {"llama", read_llama, false},
+    {"qwen3", read_qwen3, false},
+    {"gemma3_text", read_gemma3, false},
+    {"gemma3", read_gemma3, true},
+    {"gemma4_text", read_gemma4, false},
+    {"gemma4", read_gemma4, true},
+    {"gemma4_unified", read_gemma4, true},
+    {"qwen3_5_text", read_qwen3_5, false},
+    {"qwen3_5", read_qwen3_5, true},
+    {"qwen3_5_moe_text", read_qwen3_5_moe, false},
+    {"qwen3_5_moe", read_qwen3_5_moe, true},
+};
 
 ModelConfig read_family(const JsonFields& fields) {
   const auto type = fields.string("model_type");
@@ -204,18 +126,22 @@ ModelConfig read_family(const JsonFields& fields) {
     fail(ErrorCode::kUnsupported,
          "{}: quantization_config ({}) is not supported, expected float weights or a GGUF file",
          fields.where(), quote(quantization->string("quant_method").value_or("unnamed")));
-  if (*type == "llama") return read_llama(fields);
-  if (*type == "qwen3") return read_qwen3(fields);
-  if (*type == "gemma3_text") return read_gemma3(fields, true);
-  if (*type == "gemma3") {
-    const bool tied = fields.boolean("tie_word_embeddings").value_or(true);
+  std::string known;
+  for (const ModelType& model : kModelTypes) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", model.name);
+    if (model.name != *type) continue;
+    if (!model.multimodal) return model.read(fields);
     const auto text = fields.object("text_config");
     if (!text) fail(ErrorCode::kNotFound, "{}: text_config is missing", fields.where());
-    return read_gemma3(*text, tied);
+    ModelConfig config = model.read(*text);
+    // The file's own statement, where it has one, is about the language model's head.
+    if (!text->has("tie_word_embeddings"))
+      config.tied_embeddings =
+          fields.boolean("tie_word_embeddings").value_or(config.tied_embeddings);
+    return config;
   }
-  fail(ErrorCode::kUnsupported,
-       "{}: model_type {} is not supported, expected one of llama, qwen3, gemma3, gemma3_text",
-       fields.where(), quote(*type));
+  fail(ErrorCode::kUnsupported, "{}: model_type {} is not supported, expected one of {}",
+       fields.where(), quote(*type), known);
 }
 
 }  // namespace

@@ -100,10 +100,17 @@ ImportedModel import_folder(const fs::path& folder) {
   }
   SafetensorsFile file = SafetensorsFile::open_folder(folder);
   std::map<std::string, int> types;
+  std::map<std::string, int> skipped;
   for (const auto& [name, tensor] : file.tensors()) {
+    if (const std::string_view part = skipped_part(name); !part.empty()) {
+      ++skipped[std::string(part)];
+      continue;
+    }
     const auto type = safetensors_weight_type(tensor.dtype);
     ++types[type ? std::string(traits(*type).name) : tensor.dtype];
   }
+  for (const auto& [part, count] : skipped)
+    model.notes.push_back(fmt::format("skipped {} {} tensors", count, part));
   model.weight_summary = summary(types);
   model.weights = safetensors_checkpoint(std::move(file), model.config, model.source_name);
   return model;

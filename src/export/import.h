@@ -26,6 +26,8 @@ struct ImportedModel {
   std::string format;            ///< "GGUF", "Hugging Face" or "synthetic"
   /// Tensors by weight type, e.g. "61 f32, 210 q4_1, 1 q8_0".
   std::string weight_summary;
+  /// What of the source was left out, a line each, e.g. "skipped 12 vision tensors".
+  std::vector<std::string> notes;
 };
 
 /// Opens `source`: a GGUF file, a folder with config.json and safetensors, or "random:" followed by

@@ -16,7 +16,7 @@ void prune(Method& method) {
   for (auto node = method.nodes.rbegin(); node != method.nodes.rend(); ++node) {
     const bool leads_on = std::any_of(node->outputs.begin(), node->outputs.end(),
                                       [&](int32_t v) { return needed[static_cast<size_t>(v)]; });
-    if (node->op != Op::kCacheUpdate && !leads_on) continue;
+    if (!stores_state(node->op) && !leads_on) continue;
     need(node->inputs);
     need(node->outputs);
     kept.push_back(std::move(*node));

@@ -27,10 +27,19 @@ constexpr uint64_t hash_name(std::string_view name) {
   return hash;
 }
 
+/// Whether a tensor multiplies element by element: norm weights, scales and scalars.
+bool is_factor(std::string_view name) {
+  const size_t last =
+      name.ends_with(".weight") ? name.rfind('.', name.size() - 8) : name.rfind('.');
+  const std::string_view part = name.substr(last == std::string_view::npos ? 0 : last);
+  return part.find("norm") != std::string_view::npos || part.ends_with("scale") ||
+         part.ends_with("scalar");
+}
+
 class RandomTensor : public CheckpointTensor {
  public:
   RandomTensor(std::string_view name, std::vector<int64_t> shape)
-      : shape_(std::move(shape)), key_(hash_name(name)), is_norm_(name.ends_with("norm.weight")) {}
+      : shape_(std::move(shape)), key_(hash_name(name)), is_factor_(is_factor(name)) {}
 
   WeightType type() const override { return WeightType::kBF16; }
   const std::vector<int64_t>& shape() const override { return shape_; }
@@ -40,8 +49,8 @@ class RandomTensor : public CheckpointTensor {
     const int64_t columns = shape_.empty() ? 1 : shape_.back();
     out.resize(WeightType::kBF16, count, columns);
     // A uniform variable on (-a, a) has the variance a^2 / 3.
-    const float center = is_norm_ ? 1.0f : 0.0f;
-    const float range = is_norm_ ? 0.1f : std::sqrt(3.0f / static_cast<float>(columns));
+    const float center = is_factor_ ? 1.0f : 0.0f;
+    const float range = is_factor_ ? 0.1f : std::sqrt(3.0f / static_cast<float>(columns));
     const auto start = static_cast<uint64_t>(first * columns);
     for (size_t i = 0; i < out.halves.size(); ++i) {
       // Weyl sequence with the golden ratio's step, as in SplitMix64; 24 bits make a float exactly.
@@ -54,7 +63,7 @@ class RandomTensor : public CheckpointTensor {
  private:
   std::vector<int64_t> shape_;
   uint64_t key_;
-  bool is_norm_;
+  bool is_factor_;
 };
 
 class RandomCheckpoint : public Checkpoint {

@@ -9,6 +9,7 @@
 #include "export/byte_cursor.h"
 #include "export/checkpoint_index.h"
 #include "export/quote.h"
+#include "export/row_view.h"
 
 namespace gumbel {
 namespace {
@@ -22,6 +23,13 @@ std::string canonical_name(const std::string& name) {
         {"language_model.lm_head.", "lm_head."}})
     if (name.starts_with(prefix)) return std::string(plain) + name.substr(prefix.size());
   return name;
+}
+
+/// Whether the weights of a norm are stored as what is added to 1.
+bool is_zero_centered(std::string_view name, std::string_view architecture) {
+  if (!name.ends_with("norm.weight")) return false;
+  if (architecture == "gemma3") return true;
+  return architecture.starts_with("qwen3_5") && !name.ends_with(".linear_attn.norm.weight");
 }
 
 class SafetensorsCheckpointTensor : public CheckpointTensor {
@@ -79,9 +87,13 @@ class SafetensorsCheckpoint : public CheckpointIndex {
   SafetensorsCheckpoint(SafetensorsFile file, const ModelConfig& config, const std::string& source)
       : CheckpointIndex(source), file_(std::move(file)) {
     for (const auto& [name, tensor] : file_.tensors()) {
+      if (!skipped_part(name).empty()) continue;
       const std::string canonical = canonical_name(name);
-      const bool add_one = config.architecture == "gemma3" && canonical.ends_with("norm.weight");
+      const bool add_one = is_zero_centered(canonical, config.architecture);
       add(canonical, std::make_unique<SafetensorsCheckpointTensor>(tensor, add_one, source));
+      constexpr std::string_view kGateUp = "gate_up_proj";
+      if (canonical.ends_with(std::string(".experts.") + std::string(kGateUp)))
+        split_gate_up(*this, canonical.substr(0, canonical.size() - kGateUp.size()));
     }
   }
 
@@ -99,6 +111,23 @@ class SafetensorsCheckpoint : public CheckpointIndex {
 };
 
 }  // namespace
+
+std::string_view skipped_part(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kParts[] = {
+      {"visual.", "vision"},
+      {"vision_tower.", "vision"},
+      {"vision_embedder.", "vision"},
+      {"embed_vision.", "vision"},
+      {"multi_modal_projector.", "vision"},
+      {"audio_tower.", "audio"},
+      {"embed_audio.", "audio"},
+      {"mtp.", "multi-token prediction"},
+  };
+  if (name.starts_with("model.")) name.remove_prefix(6);
+  for (const auto& [prefix, part] : kParts)
+    if (name.starts_with(prefix)) return part;
+  return {};
+}
 
 std::optional<WeightType> safetensors_weight_type(std::string_view dtype) {
   if (dtype == "F32") return WeightType::kF32;

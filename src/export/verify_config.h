@@ -9,7 +9,7 @@ namespace gumbel {
 
 /// Checks `config` before anything is computed from it: sizes from 1 to bounds far above any model
 /// (so that products of two sizes cannot overflow), kv_heads dividing heads, an even head_dim,
-/// finite positive factors, one is_sliding entry a layer. Throws Error(kCorruptFile) that starts
+/// finite positive factors, one kind a layer. Throws Error(kCorruptFile) that starts
 /// with `where` and names the hyperparameter, its range and its value.
 void verify_config(const ModelConfig& config, std::string_view where);
 

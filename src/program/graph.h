@@ -52,7 +52,8 @@ enum class Op : uint8_t {
   kAttention,
   /// inputs: a, b f32 of one shape. a + b.
   kAdd,
-  /// inputs: gate, up f32 of one shape. activation(gate) * up (Shazeer 2020).
+  /// inputs: gate, up f32 of one shape, or gate with a last dimension of 1: one gate for a row.
+  /// activation(gate) * up (Shazeer 2020).
   kGatedActivation,
   /// inputs: x f32 [B, T, D]. Output f32 [B, D]: the last of the T.
   kSelectLast,
@@ -62,16 +63,57 @@ enum class Op : uint8_t {
   /// min_p f32, each [kPerRow], then optionally input_pos i64 [B, T]. Output i64 [B]: the tokens
   /// drawn (docs/sampling.md); of [B, T, V] the last T is sampled.
   kSample,
+  /// inputs: x f32. x * scale.
+  kScale,
+  /// inputs: x f32. scale * tanh(x / scale) (Gemma Team 2024, "Gemma 2").
+  kSoftCap,
+  /// inputs: x f32 [..., D]. Output f32 [..., end - begin]: the elements [begin, end) of each row.
+  kSlice,
+  /// inputs: scores f32 [B, T, E]; weights: optionally factors [E]. Outputs: experts i64 [B, T, S],
+  /// the S = top_k experts of the largest scores, the largest first and of equals the lower; and
+  /// their weights f32 [B, T, S]: the softmax over the S scores, times the expert's factor (Shazeer
+  /// et al. 2017, top-k gating).
+  kRouter,
+  /// inputs: x f32 [B, T, K], or [B, T, S, K] with a row for each choice; experts i64 [B, T, S] of
+  /// a
+  /// kRouter; weights: W [E, N, K]. Output f32 [B, T, S, N] = x W[expert]^T. Of W, only what the
+  /// chosen experts need is read.
+  kExpertLinear,
+  /// inputs: x f32 [B, T, S, D], weights f32 [B, T, S]. Output f32 [B, T, D]: the sum over S of
+  /// weight * x.
+  kExpertSum,
+  /// inputs: x f32 [B, T, C], input_pos i64 [B, T]; weights: taps [W * C], the oldest position's
+  /// first; a recurrent state [W - 1, C], the last inputs. Output f32 [B, T, C]: silu of each
+  /// channel's own causal convolution over W positions, those before position 0 being zero.
+  kCausalConv,
+  /// inputs: q, k f32 [B, T, key_heads, Dk], v f32 [B, T, heads, Dv], decay and strength f32
+  /// [B, T, heads], input_pos i64 [B, T]; weights: rate [heads], bias [heads]; a recurrent state S
+  /// [heads, Dk, Dv], zero before position 0. heads is a multiple of key_heads, whose keys and
+  /// queries serve consecutive heads. Output f32 [B, T, heads, Dv] = S^T q after, position by
+  /// position, S = exp(rate * softplus(decay + bias)) S, then S += k (sigmoid(strength)
+  /// (v - S^T k))^T (Yang, Kautz and Hatamizadeh 2025, "Gated Delta Networks").
+  kGatedDeltaRule,
 };
 
-enum class Activation : uint8_t { kSilu, kGeluTanh };
+/// Whether the op's state is a recurrent one (Program::recurrent_states) and not a key-value cache.
+constexpr bool has_recurrent_state(Op op) {
+  return op == Op::kCausalConv || op == Op::kGatedDeltaRule;
+}
+
+/// Whether the op changes its state, so that it matters though nothing reads its outputs.
+constexpr bool stores_state(Op op) { return op == Op::kCacheUpdate || has_recurrent_state(op); }
+
+enum class Activation : uint8_t { kSilu, kGeluTanh, kSigmoid };
 
 /// Parameters of a node; each op reads those that its description names.
 struct Attributes {
-  float epsilon = 0;                          ///< kRmsNorm
-  float scale = 1;                            ///< kEmbedding; kAttention: factor of the scores
-  int64_t window = 0;                         ///< kAttention: 0 means all earlier positions
+  float epsilon = 0;   ///< kRmsNorm
+  float scale = 1;     ///< kEmbedding, kScale, kSoftCap; kAttention: factor of the scores
+  int64_t window = 0;  ///< kAttention: 0 means all earlier positions
   Activation activation = Activation::kSilu;  ///< kGatedActivation
+  int64_t begin = 0;                          ///< kSlice
+  int64_t end = 0;                            ///< kSlice
+  int64_t top_k = 0;                          ///< kRouter
 
   bool operator==(const Attributes&) const = default;
 };
@@ -85,13 +127,14 @@ struct Value {
   bool operator==(const Value&) const = default;
 };
 
-/// One operation. Numbers index Method::values, Program::weights and Program::states.
+/// One operation. Numbers index Method::values, Program::weights and either Program::kv_caches or
+/// Program::recurrent_states.
 struct Node {
   Op op = Op::kReshape;
   std::vector<int32_t> inputs;
   std::vector<int32_t> weights;
   std::vector<int32_t> outputs;
-  int32_t state = -1;  ///< kCacheUpdate and kAttention
+  int32_t state = -1;  ///< kCacheUpdate, kAttention, kCausalConv, kGatedDeltaRule
   Attributes attributes;
 
   bool operator==(const Node&) const = default;
@@ -127,6 +170,14 @@ struct KvCacheSpec {
   int64_t window = 0;  ///< positions that a query sees; 0: all, up to the maximum sequence length
 
   bool operator==(const KvCacheSpec&) const = default;
+};
+
+/// State of a fixed size that a session keeps between calls and that every position changes, f32.
+struct RecurrentStateSpec {
+  std::string name;
+  Shape shape;  ///< of one row of the batch, all dimensions known
+
+  bool operator==(const RecurrentStateSpec&) const = default;
 };
 
 }  // namespace gumbel

@@ -21,7 +21,8 @@ static_assert(static_cast<int>(schema::WeightType_MAX) == kWeightTypeCount - 1);
 static_assert(static_cast<int>(schema::WeightType_Q4_K) == static_cast<int>(WeightType::kQ4_K));
 static_assert(static_cast<int>(schema::Op_MAX) == kOpCount - 1);
 static_assert(static_cast<int>(schema::Op_Attention) == static_cast<int>(Op::kAttention));
-static_assert(static_cast<int>(schema::Activation_MAX) == static_cast<int>(Activation::kGeluTanh));
+static_assert(static_cast<int>(schema::Op_Sample) == static_cast<int>(Op::kSample));
+static_assert(static_cast<int>(schema::Activation_MAX) == static_cast<int>(Activation::kSigmoid));
 
 using Builder = flatbuffers::FlatBufferBuilder;
 
@@ -33,10 +34,11 @@ auto encode_all(Builder& builder, const T& items, const Encode& encode) {
 }
 
 flatbuffers::Offset<schema::Node> encode_node(Builder& builder, const Node& node) {
-  return schema::CreateNodeDirect(builder, static_cast<schema::Op>(node.op), &node.inputs,
-                                  &node.weights, &node.outputs, node.state, node.attributes.epsilon,
-                                  node.attributes.scale, node.attributes.window,
-                                  static_cast<schema::Activation>(node.attributes.activation));
+  return schema::CreateNodeDirect(
+      builder, static_cast<schema::Op>(node.op), &node.inputs, &node.weights, &node.outputs,
+      node.state, node.attributes.epsilon, node.attributes.scale, node.attributes.window,
+      static_cast<schema::Activation>(node.attributes.activation), node.attributes.begin,
+      node.attributes.end, node.attributes.top_k);
 }
 
 flatbuffers::Offset<schema::Method> encode_method(Builder& builder, const Method& method) {
@@ -135,8 +137,13 @@ Node Decoder::node(const schema::Node& stored) {
   node.outputs = numbers(stored.outputs());
   node.state = stored.state();
   node.attributes = {
-      stored.epsilon(), stored.scale(), stored.window(),
-      checked_enum<Activation>(stored.activation(), schema::Activation_MAX + 1, "an activation")};
+      stored.epsilon(),
+      stored.scale(),
+      stored.window(),
+      checked_enum<Activation>(stored.activation(), schema::Activation_MAX + 1, "an activation"),
+      stored.begin(),
+      stored.end(),
+      stored.top_k()};
   return node;
 }
 
@@ -166,8 +173,11 @@ Program Decoder::program(const schema::Program& stored) {
          numbers(weight.shape()), weight.offset(), weight.bytes(), weight.checksum()});
   });
   for_each(stored.states(), [&](const schema::KvCache& state) {
-    program.states.push_back({name(state.name()), state.kv_heads(), state.key_dim(),
-                              state.value_dim(), data_type(state.type()), state.window()});
+    program.kv_caches.push_back({name(state.name()), state.kv_heads(), state.key_dim(),
+                                 state.value_dim(), data_type(state.type()), state.window()});
+  });
+  for_each(stored.recurrent_states(), [&](const schema::RecurrentState& state) {
+    program.recurrent_states.push_back({name(state.name()), numbers(state.shape())});
   });
   for_each(stored.methods(), [&](const schema::Method& stored_method) {
     program.methods.push_back(method(stored_method));
@@ -200,11 +210,15 @@ std::vector<std::byte> encode_header(const Program& program) {
                                       static_cast<schema::WeightType>(weight.type), &weight.shape,
                                       weight.offset, weight.bytes, weight.checksum);
   });
-  const auto states = encode_all(builder, program.states, [&](const KvCacheSpec& state) {
+  const auto states = encode_all(builder, program.kv_caches, [&](const KvCacheSpec& state) {
     return schema::CreateKvCacheDirect(builder, state.name.c_str(), state.kv_heads, state.key_dim,
                                        state.value_dim, static_cast<schema::DataType>(state.type),
                                        state.window);
   });
+  const auto recurrent_states =
+      encode_all(builder, program.recurrent_states, [&](const RecurrentStateSpec& state) {
+        return schema::CreateRecurrentStateDirect(builder, state.name.c_str(), &state.shape);
+      });
   const auto methods = encode_all(builder, program.methods, [&](const Method& method) {
     return encode_method(builder, method);
   });
@@ -220,7 +234,7 @@ std::vector<std::byte> encode_header(const Program& program) {
   const auto tokenizer = builder.CreateVector(
       reinterpret_cast<const uint8_t*>(program.tokenizer.data()), program.tokenizer.size());
   builder.Finish(schema::CreateProgram(builder, packing, weights, states, methods, constants,
-                                       provenance, chat_format, tokenizer),
+                                       provenance, chat_format, tokenizer, recurrent_states),
                  schema::ProgramIdentifier());
   const auto* bytes = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
   return {bytes, bytes + builder.GetSize()};

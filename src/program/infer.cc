@@ -1,98 +1,14 @@
 // What each op accepts and what it computes from it.
+#include "program/infer.h"
+
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
-#include "program/program.h"
 
 namespace gumbel {
 namespace {
-
-// The operands of one node, with checks that name the op in their message.
-class Operands {
- public:
-  Operands(const Program& program, const Method& method, const Node& node)
-      : program_(program), method_(method), node_(node) {}
-
-  void counts(size_t inputs, size_t weights, bool state) const {
-    counts(inputs, inputs, weights, state);
-  }
-
-  void counts(size_t least, size_t most, size_t weights, bool state) const {
-    const size_t n = node_.inputs.size();
-    if (n < least || n > most)
-      fail(ErrorCode::kCorruptFile, "[{}] expected {} inputs, got {}", name(node_.op),
-           least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most), n);
-    if (node_.weights.size() != weights)
-      fail(ErrorCode::kCorruptFile, "[{}] expected {} weights, got {}", name(node_.op), weights,
-           node_.weights.size());
-    if ((node_.state >= 0) != state)
-      fail(ErrorCode::kCorruptFile, "[{}] expected {} state, got {}", name(node_.op),
-           state ? "a" : "no", node_.state);
-  }
-
-  const Value& input(size_t i) const {
-    return method_.values[static_cast<size_t>(node_.inputs[i])];
-  }
-
-  /// Input i, which must have this type and, where rank > 0, that many dimensions.
-  const Shape& input(size_t i, DataType type, size_t rank) const {
-    const Value& value = input(i);
-    if (value.type != type || (rank > 0 && value.shape.size() != rank))
-      fail(ErrorCode::kCorruptFile, "[{}] input {}: expected {}{}, got {} {}", name(node_.op), i,
-           name(type), rank > 0 ? fmt::format(" of {} dimensions", rank) : "", name(value.type),
-           to_string(value.shape));
-    return value.shape;
-  }
-
-  void input_is(size_t i, DataType type, const Shape& shape) const {
-    const Value& value = input(i);
-    if (value.type != type || value.shape != shape)
-      fail(ErrorCode::kCorruptFile, "[{}] input {}: expected {} {}, got {} {}", name(node_.op), i,
-           name(type), to_string(shape), name(value.type), to_string(value.shape));
-  }
-
-  // Input i, which must be tokens or positions that the method's caller gives: their values are
-  // checked before a call, which a computed value's could not be.
-  void input_is_given(size_t i) const {
-    input_is(i, DataType::kI64, {kBatch, kTime});
-    for (const Input& given : method_.inputs)
-      if (given.value == node_.inputs[i]) return;
-    fail(ErrorCode::kCorruptFile, "[{}] input {}: expected an input of the method, got value {}",
-         name(node_.op), i, input(i).name);
-  }
-
-  const WeightInfo& weight(size_t rank) const {
-    const WeightInfo& weight = program_.weights[static_cast<size_t>(node_.weights[0])];
-    if (weight.shape.size() != rank)
-      fail(ErrorCode::kCorruptFile, "[{}] weight {}: expected {} dimensions, got {}",
-           name(node_.op), weight.name, rank, to_string(weight.shape));
-    return weight;
-  }
-
-  // A [kPerRow] value has 1 or B elements, whichever its caller chose.
-  void refuse_per_row() const {
-    for (size_t i = 0; i < node_.inputs.size(); ++i)
-      require(input(i).shape[0] != kPerRow, "inputs of known size", input(i).shape);
-  }
-
-  size_t input_count() const { return node_.inputs.size(); }
-
-  const KvCacheSpec& state() const { return program_.states[static_cast<size_t>(node_.state)]; }
-
-  void require(bool holds, std::string_view expected, const Shape& got) const {
-    if (!holds)
-      fail(ErrorCode::kCorruptFile, "[{}] expected {}, got {}", name(node_.op), expected,
-           to_string(got));
-  }
-
-  const Attributes& attributes() const { return node_.attributes; }
-
- private:
-  const Program& program_;
-  const Method& method_;
-  const Node& node_;
-};
 
 // Elements of a shape without its symbolic dimensions, which must agree apart.
 int64_t known_elements(const Shape& shape) {
@@ -108,8 +24,6 @@ bool same_symbols(const Shape& a, const Shape& b) {
   };
   return count(a, kBatch) == count(b, kBatch) && count(a, kTime) == count(b, kTime);
 }
-
-Value f32(Shape shape) { return {"", DataType::kF32, std::move(shape)}; }
 
 Value infer_sample(const Operands& operands) {
   operands.counts(6, 7, 0, false);
@@ -135,19 +49,19 @@ std::vector<Value> infer_outputs(const Program& program, const Method& method, c
     case Op::kEmbedding: {
       operands.counts(1, 1, false);
       operands.input_is_given(0);
-      return {f32({kBatch, kTime, operands.weight(2).columns()})};
+      return {f32({kBatch, kTime, operands.weight(0, 2).columns()})};
     }
     case Op::kRmsNorm: {
       operands.counts(1, 1, false);
       const Shape& x = operands.input(0, DataType::kF32, 0);
-      operands.require(x.back() == operands.weight(1).columns(),
-                       fmt::format("rows of {} elements", operands.weight(1).columns()), x);
+      operands.require(x.back() == operands.weight(0, 1).columns(),
+                       fmt::format("rows of {} elements", operands.weight(0, 1).columns()), x);
       return {f32(x)};
     }
     case Op::kLinear: {
       operands.counts(1, 1, false);
       Shape x = operands.input(0, DataType::kF32, 0);
-      const WeightInfo& weight = operands.weight(2);
+      const WeightInfo& weight = operands.weight(0, 2);
       operands.require(x.back() == weight.columns(),
                        fmt::format("rows of {} elements", weight.columns()), x);
       x.back() = weight.rows();
@@ -156,7 +70,7 @@ std::vector<Value> infer_outputs(const Program& program, const Method& method, c
     case Op::kRotaryTable: {
       operands.counts(1, 1, false);
       operands.input_is_given(0);
-      return {f32({kBatch, kTime, 2 * operands.weight(1).columns()})};
+      return {f32({kBatch, kTime, 2 * operands.weight(0, 1).columns()})};
     }
     case Op::kRotary: {
       operands.counts(2, 0, false);
@@ -171,7 +85,7 @@ std::vector<Value> infer_outputs(const Program& program, const Method& method, c
     }
     case Op::kCacheUpdate: {
       operands.counts(3, 0, true);
-      const KvCacheSpec& cache = operands.state();
+      const KvCacheSpec& cache = operands.kv_cache();
       operands.input_is(0, DataType::kF32, {kBatch, kTime, cache.kv_heads, cache.key_dim});
       operands.input_is(1, DataType::kF32, {kBatch, kTime, cache.kv_heads, cache.value_dim});
       operands.input_is_given(2);
@@ -179,7 +93,7 @@ std::vector<Value> infer_outputs(const Program& program, const Method& method, c
     }
     case Op::kAttention: {
       operands.counts(2, 0, true);
-      const KvCacheSpec& cache = operands.state();
+      const KvCacheSpec& cache = operands.kv_cache();
       const Shape& q = operands.input(0, DataType::kF32, 4);
       operands.require(
           q[0] == kBatch && q[1] == kTime && q[2] > 0 && q[2] % cache.kv_heads == 0 &&
@@ -192,12 +106,21 @@ std::vector<Value> infer_outputs(const Program& program, const Method& method, c
              cache.window, cache.name, window);
       return {f32({kBatch, kTime, q[2], cache.value_dim})};
     }
-    case Op::kAdd:
-    case Op::kGatedActivation: {
+    case Op::kAdd: {
       operands.counts(2, 0, false);
       const Shape& a = operands.input(0, DataType::kF32, 0);
       operands.input_is(1, DataType::kF32, a);
       return {f32(a)};
+    }
+    case Op::kGatedActivation: {
+      operands.counts(2, 0, false);
+      const Shape& up = operands.input(1, DataType::kF32, 0);
+      Shape gate = operands.input(0, DataType::kF32, 0);
+      if (gate.back() == 1) gate.back() = up.back();
+      operands.require(gate == up,
+                       fmt::format("gates {}, or one for each row of them", to_string(up)),
+                       operands.input(0).shape);
+      return {f32(up)};
     }
     case Op::kSelectLast: {
       operands.counts(1, 0, false);
@@ -220,6 +143,34 @@ std::vector<Value> infer_outputs(const Program& program, const Method& method, c
     }
     case Op::kSample:
       return {infer_sample(operands)};
+    case Op::kScale:
+    case Op::kSoftCap: {
+      operands.counts(1, 0, false);
+      const float scale = operands.attributes().scale;
+      if (!std::isfinite(scale) || (node.op == Op::kSoftCap && scale <= 0))
+        fail(ErrorCode::kCorruptFile, "[{}] expected a scale that is finite{}, got {}",
+             name(node.op), node.op == Op::kSoftCap ? " and positive" : "", scale);
+      return {f32(operands.input(0, DataType::kF32, 0))};
+    }
+    case Op::kSlice: {
+      operands.counts(1, 0, false);
+      Shape x = operands.input(0, DataType::kF32, 0);
+      const auto [begin, end] = std::pair(operands.attributes().begin, operands.attributes().end);
+      operands.require(x.back() > 0 && 0 <= begin && begin < end && end <= x.back(),
+                       fmt::format("rows that have elements {} to {}", begin, end), x);
+      x.back() = end - begin;
+      return {f32(std::move(x))};
+    }
+    case Op::kRouter:
+      return infer_router(operands);
+    case Op::kExpertLinear:
+      return {infer_expert_linear(operands)};
+    case Op::kExpertSum:
+      return {infer_expert_sum(operands)};
+    case Op::kCausalConv:
+      return {infer_causal_conv(operands)};
+    case Op::kGatedDeltaRule:
+      return {infer_gated_delta_rule(operands)};
   }
   fail(ErrorCode::kCorruptFile, "expected an op below {}, got {}", kOpCount,
        static_cast<int>(node.op));

@@ -43,6 +43,22 @@ std::string_view name(Op op) {
       return "reshape";
     case Op::kSample:
       return "sample";
+    case Op::kScale:
+      return "scale";
+    case Op::kSoftCap:
+      return "soft_cap";
+    case Op::kSlice:
+      return "slice";
+    case Op::kRouter:
+      return "router";
+    case Op::kExpertLinear:
+      return "expert_linear";
+    case Op::kExpertSum:
+      return "expert_sum";
+    case Op::kCausalConv:
+      return "causal_conv";
+    case Op::kGatedDeltaRule:
+      return "gated_delta_rule";
   }
   return "unknown";
 }

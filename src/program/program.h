@@ -18,12 +18,15 @@ namespace gumbel {
 struct WeightInfo {
   std::string name;
   WeightType type = WeightType::kF32;
-  Shape shape;          ///< [rows, columns] of a matrix; [elements] of a vector, always kF32
+  /// [rows, columns] of a matrix, [matrices, rows, columns] of several, or [elements] of a vector,
+  /// which is always kF32.
+  Shape shape;
   uint64_t offset = 0;  ///< from the start of the file, a multiple of kSegmentAlignment
   uint64_t bytes = 0;
   uint64_t checksum = 0;  ///< xxh3, 64 bits, of those bytes
 
-  int64_t rows() const { return shape.size() == 2 ? shape[0] : 1; }
+  int64_t matrices() const { return shape.size() == 3 ? shape[0] : 1; }
+  int64_t rows() const { return shape.size() < 2 ? 1 : shape[shape.size() - 2]; }
   int64_t columns() const { return shape.back(); }
   bool operator==(const WeightInfo&) const = default;
 };
@@ -35,7 +38,8 @@ inline constexpr uint64_t kSegmentAlignment = 4096;
 struct Program {
   std::string packing;  ///< name of the backend whose arrangement the matrices have
   std::vector<WeightInfo> weights;
-  std::vector<KvCacheSpec> states;
+  std::vector<KvCacheSpec> kv_caches;
+  std::vector<RecurrentStateSpec> recurrent_states;
   std::vector<Method> methods;
   /// Constant methods by name; most have one value, `get_eos_ids` has any number.
   std::map<std::string, std::vector<int64_t>> constants;
@@ -62,7 +66,7 @@ std::vector<Value> infer_outputs(const Program& program, const Method& method, c
 
 /// "embedding", "linear", ...
 std::string_view name(Op op);
-inline constexpr int kOpCount = static_cast<int>(Op::kSample) + 1;
+inline constexpr int kOpCount = static_cast<int>(Op::kGatedDeltaRule) + 1;
 
 /// "[B, T, 64]"
 std::string to_string(const Shape& shape);

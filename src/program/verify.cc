@@ -48,8 +48,8 @@ void check_weights(const Program& program, uint64_t file_bytes) {
       corrupt("weight {}: unknown type {}", weight.name, static_cast<int>(weight.type));
     check_shape(weight.shape, false, "weight " + weight.name);
     const bool vector = weight.shape.size() == 1;
-    if (weight.shape.size() > 2 || (vector && weight.type != WeightType::kF32))
-      corrupt("weight {}: expected a matrix, or a vector of f32, got {} {}", weight.name,
+    if (weight.shape.size() > 3 || (vector && weight.type != WeightType::kF32))
+      corrupt("weight {}: expected a matrix, several, or a vector of f32, got {} {}", weight.name,
               traits(weight.type).name, to_string(weight.shape));
     if (weight.columns() % traits(weight.type).block != 0)
       corrupt("weight {}: expected rows of whole {} blocks, got {}", weight.name,
@@ -69,8 +69,8 @@ void check_weights(const Program& program, uint64_t file_bytes) {
       corrupt("two weights overlap at byte {}", spans[i].first);
 }
 
-void check_states(const Program& program) {
-  for (const KvCacheSpec& state : program.states) {
+void check_kv_caches(const Program& program) {
+  for (const KvCacheSpec& state : program.kv_caches) {
     if (state.type != DataType::kF16 && state.type != DataType::kF32)
       corrupt("state {}: expected f16 or f32", state.name);
     check_shape({state.kv_heads, state.key_dim}, false, "state " + state.name);
@@ -79,6 +79,11 @@ void check_states(const Program& program) {
       corrupt("state {}: expected a window of 0 to {}, got {}", state.name, kMaxSequenceLength,
               state.window);
   }
+}
+
+void check_recurrent_states(const Program& program) {
+  for (const RecurrentStateSpec& state : program.recurrent_states)
+    check_shape(state.shape, false, "state " + state.name);
 }
 
 void check_indices(const std::vector<int32_t>& indices, size_t count, std::string_view what,
@@ -137,7 +142,11 @@ void check_method(const Program& program, const Method& method) {
   for (const Node& node : method.nodes) {
     require_defined(node.inputs);
     check_indices(node.weights, program.weights.size(), "a weight", method);
-    if (node.state >= 0) check_indices({node.state}, program.states.size(), "a state", method);
+    if (node.state >= 0)
+      check_indices(
+          {node.state},
+          has_recurrent_state(node.op) ? program.recurrent_states.size() : program.kv_caches.size(),
+          "a state", method);
     check_indices(node.outputs, method.values.size(), "a value", method);
     const std::vector<Value> outputs = infer_outputs(program, method, node);
     if (outputs.size() != node.outputs.size())
@@ -190,7 +199,8 @@ void check_constants(const Program& program) {
 
 void verify(const Program& program, uint64_t file_bytes) {
   check_weights(program, file_bytes);
-  check_states(program);
+  check_kv_caches(program);
+  check_recurrent_states(program);
   std::set<std::string> names;
   for (const Method& method : program.methods) {
     if (!names.insert(method.name).second) corrupt("method {} is there twice", method.name);

@@ -31,6 +31,14 @@ struct KvCache {
 /// contiguous in a ring too.
 inline constexpr int64_t kKvCacheBlock = 16;
 
+/// A recurrent state of one session, row-major [batch, elements], f32. A row whose call begins at
+/// position 0 starts from zeros, whatever it holds.
+struct RecurrentState {
+  int64_t batch = 0;
+  int64_t elements = 0;   ///< of each row of the batch
+  float* data = nullptr;  ///< 64-byte aligned
+};
+
 /// A dense row-major tensor of one call, its dimensions all known.
 struct Tensor {
   DataType type = DataType::kF32;
@@ -51,10 +59,12 @@ struct Tensor {
 };
 
 /// A weight in the arrangement of the backend that runs it. Vectors (rows 1, is_vector) are plain
-/// float32 on every backend; matrices are as Backend::pack wrote them.
+/// float32 on every backend; matrices are as Backend::pack wrote them, several of one shape (the
+/// experts of a layer) one after the other.
 struct PackedWeight {
   WeightType type = WeightType::kF32;
-  int64_t rows = 0;
+  int64_t matrices = 1;
+  int64_t rows = 0;  ///< of each matrix
   int64_t columns = 0;
   bool is_vector = false;
   const std::byte* data = nullptr;  ///< 64-byte aligned
@@ -66,8 +76,9 @@ struct OpCall {
   std::span<const Tensor> inputs;
   std::span<const PackedWeight> weights;
   std::span<const Tensor> outputs;
-  KvCache* cache = nullptr;
-  std::span<std::byte> scratch;  ///< at least scratch_bytes(call), 64-byte aligned
+  KvCache* cache = nullptr;             ///< of an op with a key-value cache
+  RecurrentState* recurrent = nullptr;  ///< of an op with a recurrent state
+  std::span<std::byte> scratch;         ///< at least scratch_bytes(call), 64-byte aligned
 };
 
 /// A device: how it arranges weights and how it executes one op. It knows nothing of models.
@@ -84,7 +95,7 @@ class Backend {
   virtual uint64_t packed_bytes(WeightType type, int64_t rows, int64_t columns) const = 0;
   /// Packs a run of rows into `packed` [packed_bytes(type, rows, columns)].
   virtual void pack(const WeightRows& rows, std::span<std::byte> packed) const = 0;
-  /// The inverse of pack for rows [first, first + count) of a packed matrix: exactly what was
+  /// The inverse of pack for rows [first, first + count) of one packed matrix: exactly what was
   /// packed.
   virtual void unpack(const PackedWeight& matrix, int64_t first, int64_t count,
                       WeightRows& rows) const = 0;

@@ -22,7 +22,7 @@ MemoryPlan checked_plan(const Program& program, const Method& method, int64_t ma
 
 bool uses_positions(Op op) {
   return op == Op::kRotaryTable || op == Op::kCacheUpdate || op == Op::kAttention ||
-         op == Op::kSample;
+         op == Op::kSample || has_recurrent_state(op);
 }
 
 // Which input of the op holds positions.
@@ -31,7 +31,10 @@ size_t position_operand(Op op) {
     case Op::kCacheUpdate:
       return 2;
     case Op::kAttention:
+    case Op::kCausalConv:
       return 1;
+    case Op::kGatedDeltaRule:
+      return 5;
     case Op::kSample:
       return 6;
     default:
@@ -94,7 +97,7 @@ Executor::Executor(const Program& program, const Method& method,
     operand += node.inputs.size() + node.outputs.size();
     weight += node.weights.size();
     KvCache cache;
-    if (node.state >= 0) {
+    if (node.state >= 0 && !has_recurrent_state(node.op)) {
       cache = kv_cache_shape(program, static_cast<size_t>(node.state), max_batch);
       call.cache = &cache;
     }
@@ -220,7 +223,13 @@ std::span<const Tensor> Executor::run(std::span<const Tensor> inputs, SessionSta
     operands_[i] = values_[static_cast<size_t>(operand_values_[i])];
 
   for (OpCall& call : calls_) {
-    if (call.node->state >= 0) call.cache = &state->cache(static_cast<size_t>(call.node->state));
+    if (call.node->state >= 0) {
+      const auto i = static_cast<size_t>(call.node->state);
+      if (has_recurrent_state(call.node->op))
+        call.recurrent = &state->recurrent(i);
+      else
+        call.cache = &state->cache(i);
+    }
     if (call.node->op != Op::kSample) {
       backend_.execute(call);
       continue;

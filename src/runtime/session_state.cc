@@ -32,10 +32,23 @@ uint64_t part_bytes(const Program& program, const KvCacheSpec& spec, int64_t dim
   return (*bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
+// Bytes of a recurrent state.
+uint64_t recurrent_bytes(const RecurrentStateSpec& spec, int64_t batch) {
+  uint64_t bytes = static_cast<uint64_t>(batch) * sizeof(float);
+  for (const int64_t dim : spec.shape) {
+    const auto product = checked_product({bytes, static_cast<uint64_t>(dim)}, kMaxPartBytes);
+    if (!product)
+      fail(ErrorCode::kUnsupported, "state {}: expected at most {} bytes", spec.name,
+           kMaxPartBytes);
+    bytes = *product;
+  }
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 }  // namespace
 
 KvCache kv_cache_shape(const Program& program, size_t i, int64_t batch) {
-  const KvCacheSpec& spec = program.states[i];
+  const KvCacheSpec& spec = program.kv_caches[i];
   KvCache cache;
   cache.type = spec.type;
   cache.batch = batch;
@@ -48,21 +61,24 @@ KvCache kv_cache_shape(const Program& program, size_t i, int64_t batch) {
 
 uint64_t session_state_bytes(const Program& program, int64_t batch) {
   uint64_t bytes = 0;
-  for (const KvCacheSpec& spec : program.states)
+  for (const KvCacheSpec& spec : program.kv_caches)
     bytes += part_bytes(program, spec, spec.key_dim, batch) +
              part_bytes(program, spec, spec.value_dim, batch);
+  for (const RecurrentStateSpec& spec : program.recurrent_states)
+    bytes += recurrent_bytes(spec, batch);
   return bytes;
 }
 
 SessionState::SessionState(const Program& program, int64_t batch)
-    : memory_(session_state_bytes(program, batch), "the key-value caches of a session"),
+    : program_(&program),
+      memory_(session_state_bytes(program, batch), "the state of a session"),
       lengths_(static_cast<size_t>(batch)),
       farthest_(static_cast<size_t>(batch)),
       rewindable_(program.constant("get_max_seq_len")) {
   const int64_t max_length = rewindable_;
   std::byte* next = memory_.bytes().data();
-  for (size_t i = 0; i < program.states.size(); ++i) {
-    const KvCacheSpec& spec = program.states[i];
+  for (size_t i = 0; i < program.kv_caches.size(); ++i) {
+    const KvCacheSpec& spec = program.kv_caches[i];
     KvCache cache = kv_cache_shape(program, i, batch);
     cache.keys = next;
     next += part_bytes(program, spec, spec.key_dim, batch);
@@ -75,6 +91,22 @@ SessionState::SessionState(const Program& program, int64_t batch)
     if (cache.capacity < max_length)
       rewindable_ = std::min(rewindable_, cache.capacity - spec.window);
   }
+  for (const RecurrentStateSpec& spec : program.recurrent_states) {
+    const auto bytes = recurrent_bytes(spec, batch);
+    int64_t elements = 1;
+    for (const int64_t dim : spec.shape) elements *= dim;
+    recurrent_.push_back({batch, elements, reinterpret_cast<float*>(next)});
+    next += bytes;
+    rewindable_ = 0;  // what a position changed cannot be taken back
+  }
+}
+
+SessionState SessionState::branch() const {
+  SessionState copy(*program_, batch());
+  copy.memory_.copy_written(memory_);
+  copy.lengths_ = lengths_;
+  copy.farthest_ = farthest_;
+  return copy;
 }
 
 void SessionState::check_position(int64_t row, int64_t position) const {

@@ -76,9 +76,9 @@ TEST(ExportOptions, QuantizationChoosesTypesByRoleAndWidth) {
     EXPECT_EQ(type_of(q4, row.name), row.q4) << row.name;
     EXPECT_EQ(type_of(odd_q4, row.name), row.odd_q4) << row.name;
   }
-  EXPECT_EQ(none.states[0].type, DataType::kF32);
-  EXPECT_EQ(q8.states[0].type, DataType::kF16);
-  EXPECT_EQ(odd_q4.states[0].type, DataType::kF16);
+  EXPECT_EQ(none.kv_caches[0].type, DataType::kF32);
+  EXPECT_EQ(q8.kv_caches[0].type, DataType::kF16);
+  EXPECT_EQ(odd_q4.kv_caches[0].type, DataType::kF16);
 }
 
 TEST(ExportOptions, QuantizedProgramsOfAnyWidthRunAlikeOnBothBackends) {
@@ -124,7 +124,7 @@ TEST(ExportOptions, TheCacheHasTheTypeAskedFor) {
       const auto path = folder.path() / "p.gumbel";
       export_program(model, options, *make_reference_backend(), path);
       const ProgramFile file(path);
-      for (const KvCacheSpec& state : file.program().states) EXPECT_EQ(state.type, type);
+      for (const KvCacheSpec& state : file.program().kv_caches) EXPECT_EQ(state.type, type);
     }
   }
 }

@@ -54,7 +54,7 @@ TEST(GgufConfig, Llama) {
   EXPECT_EQ(c.attention_scale, 1 / std::sqrt(8.0));
   EXPECT_EQ(c.rotary.theta, 500000.0);
   EXPECT_EQ(c.rotary.divisors, (std::vector<float>{1, 1, 2.5f, 8}));
-  EXPECT_EQ(c.is_sliding, std::vector<bool>(12, false));
+  EXPECT_EQ(c.layer_kinds, std::vector(12, LayerKind::kFullAttention));
   EXPECT_FALSE(c.tied_embeddings);
 }
 
@@ -107,15 +107,16 @@ TEST(GgufConfig, Gemma3) {
   EXPECT_EQ(c.rotary_local.theta, 1e4);
   EXPECT_EQ(c.rotary_local.scaling, RotaryConfig::Scaling::kNone);
   for (size_t layer = 0; layer < 12; ++layer)
-    EXPECT_EQ(c.is_sliding[layer], layer != 5 && layer != 11) << layer;
+    EXPECT_EQ(c.layer_kinds[layer] == LayerKind::kSlidingAttention, layer != 5 && layer != 11)
+        << layer;
   const ModelConfig other = read("gemma3", [&](GgufWriter& w) {
     keys(w);
     w.add_u32("gemma3.attention.sliding_window_pattern", 2);
     w.add_f32("gemma3.rope.freq_base_swa", 5000.0f);
   });
   EXPECT_EQ(other.rotary_local.theta, 5000.0);
-  EXPECT_TRUE(other.is_sliding[0]);
-  EXPECT_FALSE(other.is_sliding[1]);
+  EXPECT_EQ(other.layer_kinds[0], LayerKind::kSlidingAttention);
+  EXPECT_EQ(other.layer_kinds[1], LayerKind::kFullAttention);
 }
 
 TEST(GgufConfig, Gemma3Of27BScalesByItsHiddenSize) {

@@ -60,6 +60,8 @@ class GoldenModel : public testing::TestWithParam<const char*> {
 TEST_P(GoldenModel, EveryLogitIsWithinTolerance) {
   ASSERT_GE(answers_.size(), 2u);
   ASSERT_GT(longest_text().size(), 16u);
+  // Its float32 noise is ten times the others': the delta rule amplifies roundings.
+  const float bound = std::string_view(GetParam()) == "qwen3_5_moe" ? 2e-3f : 2e-4f;
   RunningProgram program = on_reference();
   for (size_t text = 0; text < answers_.size(); ++text) {
     const Answers& expected = answers_[text];
@@ -69,7 +71,7 @@ TEST_P(GoldenModel, EveryLogitIsWithinTolerance) {
     const auto difference = [&](size_t i) { return std::abs(logits[i] - expected.logits[i]); };
     for (size_t i = 0; i < logits.size(); ++i)
       if (!(difference(i) <= difference(worst))) worst = i;
-    EXPECT_LE(difference(worst), 2e-4f)
+    EXPECT_LE(difference(worst), bound)
         << "text " << text << ", position " << worst * expected.tokens.size() / logits.size();
   }
 }
@@ -122,7 +124,8 @@ TEST_P(GoldenModel, PrefillLeavesWhatForwardWouldHave) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, GoldenModel,
-                         testing::Values("llama", "llama3", "qwen3", "gemma3"),
+                         testing::Values("llama", "llama3", "qwen3", "gemma3", "gemma4",
+                                         "gemma4_moe", "gemma4_e2b", "qwen3_5_moe"),
                          [](const auto& family) { return std::string(family.param); });
 
 }  // namespace

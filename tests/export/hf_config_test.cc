@@ -36,7 +36,7 @@ TEST(HfConfig, Llama) {
   EXPECT_EQ(c.rotary.theta, 10000.0);
   EXPECT_EQ(c.rotary.scaling, RotaryConfig::Scaling::kNone);
   EXPECT_EQ(c.sliding_window, 0);
-  EXPECT_EQ(c.is_sliding, std::vector<bool>(3, false));
+  EXPECT_EQ(c.layer_kinds, std::vector(3, LayerKind::kFullAttention));
   EXPECT_FALSE(c.tied_embeddings);
 }
 
@@ -94,7 +94,9 @@ TEST(HfConfig, Gemma3InBothSpellings) {
     EXPECT_EQ(c.rotary.theta, 1e6);
     EXPECT_EQ(c.rotary_local.theta, 1e4);
     EXPECT_EQ(c.sliding_window, 16);
-    EXPECT_EQ(c.is_sliding, (std::vector<bool>{true, true, true, true, true, false, true}));
+    std::vector<LayerKind> kinds(7, LayerKind::kSlidingAttention);
+    kinds[5] = LayerKind::kFullAttention;
+    EXPECT_EQ(c.layer_kinds, kinds);
     EXPECT_TRUE(c.tied_embeddings);
   }
 }
@@ -131,8 +133,8 @@ TEST(HfConfig, MultimodalGemma3) {
   EXPECT_EQ(c.rotary.factor, 8.0);
   EXPECT_EQ(c.rotary.theta, 1e6);
   EXPECT_EQ(c.rotary_local.scaling, RotaryConfig::Scaling::kNone);
-  EXPECT_TRUE(c.is_sliding[4]);
-  EXPECT_FALSE(c.is_sliding[5]);
+  EXPECT_EQ(c.layer_kinds[4], LayerKind::kSlidingAttention);
+  EXPECT_EQ(c.layer_kinds[5], LayerKind::kFullAttention);
   EXPECT_TRUE(c.tied_embeddings);
 }
 

@@ -29,7 +29,7 @@ struct Case {
 std::vector<Value> infer(const Case& c, const Value* declared = nullptr, int64_t window = 5,
                          bool operands_are_inputs = true) {
   Program program;
-  program.states = {{"cache", 2, 8, 6, DataType::kF16, 5}};
+  program.kv_caches = {{"cache", 2, 8, 6, DataType::kF16, 5}};
   for (const Shape& shape : c.weights) program.weights.push_back({"w", WeightType::kF32, shape});
   Method method;
   Node node;

@@ -28,7 +28,7 @@ Program two_vectors() {
   program.packing = "cpu";
   program.weights = {{"first", WeightType::kF32, {5}, 0, 20, 0},
                      {"second", WeightType::kF32, {3}, 0, 12, 0}};
-  program.states = {{"cache", 2, 8, 4, DataType::kF16, 6}};
+  program.kv_caches = {{"cache", 2, 8, 4, DataType::kF16, 6}};
   Method method;
   method.name = "norm";
   method.values = {{"x", DataType::kF32, {kBatch, 5}},
@@ -72,7 +72,7 @@ TEST(ProgramFile, EveryFieldComesBack) {
   const Program& read = file.program();
   EXPECT_EQ(read.packing, program.packing);
   EXPECT_EQ(read.weights, writer.program().weights);
-  EXPECT_EQ(read.states, program.states);
+  EXPECT_EQ(read.kv_caches, program.kv_caches);
   EXPECT_EQ(read.methods, program.methods);
   EXPECT_EQ(read.constants, program.constants);
   EXPECT_EQ(read.provenance, program.provenance);

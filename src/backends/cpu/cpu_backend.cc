@@ -10,7 +10,8 @@ CpuBackend::CpuBackend(CpuTarget target, int threads)
       pool_(threads),
       attention_f16_(attention_kernels(target, DataType::kF16)),
       attention_f32_(attention_kernels(target, DataType::kF32)),
-      vector_(vector_kernels(target)) {
+      vector_(vector_kernels(target)),
+      recurrent_(recurrent_kernels(target)) {
   for (int i = 0; i < kWeightTypeCount; ++i)
     linear_[static_cast<size_t>(i)] = linear_kernels(target, static_cast<WeightType>(i));
 }
@@ -37,6 +38,8 @@ uint64_t CpuBackend::scratch_bytes(const OpCall& call) const {
       return static_cast<uint64_t>(activation_bytes(
           linear_[static_cast<size_t>(matrix.type)].activations, rows, matrix.columns));
     }
+    case Op::kExpertLinear:
+      return expert_scratch_bytes(call);
     case Op::kAttention:
       return static_cast<uint64_t>(pool_.threads()) * sizeof(float) *
              static_cast<uint64_t>(score_floats(call.cache->capacity));
@@ -73,6 +76,22 @@ void CpuBackend::execute(const OpCall& call) {
       return select_last(call);
     case Op::kSample:
       return sample(call);
+    case Op::kScale:
+      return scale(call);
+    case Op::kSoftCap:
+      return soft_cap(call);
+    case Op::kSlice:
+      return slice(call);
+    case Op::kRouter:
+      return router(call);
+    case Op::kExpertLinear:
+      return expert_linear(call);
+    case Op::kExpertSum:
+      return expert_sum(call);
+    case Op::kCausalConv:
+      return causal_conv(call);
+    case Op::kGatedDeltaRule:
+      return gated_delta_rule(call);
     case Op::kReshape:
       return;  // an alias: the runtime gives input and output one address
   }

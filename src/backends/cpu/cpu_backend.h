@@ -39,6 +39,15 @@ class CpuBackend final : public Backend {
   void gated_activation(const OpCall& call) const;
   void select_last(const OpCall& call) const;
   void sample(const OpCall& call) const;
+  void scale(const OpCall& call) const;
+  void soft_cap(const OpCall& call) const;
+  void slice(const OpCall& call) const;
+  void router(const OpCall& call) const;
+  void expert_linear(const OpCall& call) const;
+  uint64_t expert_scratch_bytes(const OpCall& call) const;
+  void expert_sum(const OpCall& call) const;
+  void causal_conv(const OpCall& call) const;
+  void gated_delta_rule(const OpCall& call) const;
 
   CpuTarget target_;
   ThreadPool pool_;
@@ -46,6 +55,7 @@ class CpuBackend final : public Backend {
   AttentionKernels attention_f16_;
   AttentionKernels attention_f32_;
   VectorKernels vector_;
+  RecurrentKernels recurrent_;
 };
 
 /// A backend for the target that chosen_target() gives.

@@ -76,10 +76,14 @@ struct AttentionKernels {
 /// Kernels of the ops that work element by element or row by row.
 struct VectorKernels {
   void (*add)(const float* a, const float* b, float* out, int64_t n);
-  void (*silu)(const float* gate, const float* up, float* out, int64_t n);
-  void (*gelu_tanh)(const float* gate, const float* up, float* out, int64_t n);
-  /// x *= scale
-  void (*scale)(float* x, float scale, int64_t n);
+  /// activation(gate) * up, by Activation
+  void (*activate[3])(const float* gate, const float* up, float* out, int64_t n);
+  /// x * scale
+  void (*scale)(const float* x, float scale, float* out, int64_t n);
+  /// cap * tanh(x / cap)
+  void (*soft_cap)(const float* x, float cap, float* out, int64_t n);
+  /// The sum of `count` rows [n] of x, each times its weight.
+  void (*weighted_sum)(const float* x, const float* weights, int64_t count, float* out, int64_t n);
   /// One row of n.
   void (*rms_norm)(const float* x, const float* weight, float epsilon, float* out, int64_t n);
   /// `count` heads of `dim` at one position; table: [half] cosines, then [half] sines.
@@ -89,8 +93,46 @@ struct VectorKernels {
   void (*rotary_table)(int64_t position, const float* frequencies, float* table, int64_t half);
 };
 
+/// One row of the batch of Op::kCausalConv.
+struct CausalConvTask {
+  const float* x = nullptr;     ///< [T, C]
+  const float* taps = nullptr;  ///< [kept + 1, C]
+  float* state = nullptr;       ///< [kept, C]
+  float* out = nullptr;         ///< [T, C]
+  int64_t time = 0;
+  int64_t channels = 0;
+  int64_t kept = 0;
+};
+
+/// One row of the batch of Op::kGatedDeltaRule.
+struct DeltaRuleTask {
+  const float* q = nullptr;         ///< [T, key_heads, Dk]
+  const float* k = nullptr;         ///< [T, key_heads, Dk]
+  const float* v = nullptr;         ///< [T, heads, Dv]
+  const float* decay = nullptr;     ///< [T, heads]
+  const float* strength = nullptr;  ///< [T, heads]
+  const float* rate = nullptr;      ///< [heads]
+  const float* bias = nullptr;      ///< [heads]
+  float* state = nullptr;           ///< [heads, Dk, Dv]
+  float* out = nullptr;             ///< [T, heads, Dv]
+  int64_t time = 0;
+  int64_t heads = 0;
+  int64_t key_heads = 0;
+  int64_t key_dim = 0;
+  int64_t value_dim = 0;
+};
+
+/// Kernels of the ops with a recurrent state, which they update.
+struct RecurrentKernels {
+  /// Channels [first, last).
+  void (*causal_conv)(const CausalConvTask& task, int64_t first, int64_t last);
+  /// Columns [first, last) of the state of one head, and the outputs that they make.
+  void (*delta_rule)(const DeltaRuleTask& task, int64_t head, int64_t first, int64_t last);
+};
+
 AttentionKernels attention_kernels(CpuTarget target, DataType cache_type);
 VectorKernels vector_kernels(CpuTarget target);
+RecurrentKernels recurrent_kernels(CpuTarget target);
 
 /// The kernels of `type` for `target`, which must be one that the machine supports.
 LinearKernels linear_kernels(CpuTarget target, WeightType type);

@@ -14,6 +14,7 @@
 
 #include "base/exp.h"
 #include "base/float16.h"
+#include "base/tanh.h"
 
 // Unrolls the loop that follows, whose trip count is a constant: arrays of vectors then live in
 // registers.
@@ -109,6 +110,28 @@ HWY_INLINE VF32 exp(VF32 input) {
   const VF32 high = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(hn::Sub(i, half), bias)));
   const VF32 result = hn::Mul(hn::Mul(p, low), high);
   return hn::IfThenElse(hn::IsNaN(input), input, result);
+#endif
+}
+
+/// tanh_f32 of every lane, the same bits.
+HWY_INLINE VF32 tanh(VF32 x) {
+#if HWY_TARGET == HWY_SCALAR
+  return VF32(tanh_f32(x.raw));
+#else
+  using C = TanhConstants;
+  const F32 d;
+  const VF32 z = hn::Mul(x, x);
+  VF32 p = fused_multiply_add(hn::Set(d, C::kC4), z, hn::Set(d, C::kC3));
+  p = fused_multiply_add(p, z, hn::Set(d, C::kC2));
+  p = fused_multiply_add(p, z, hn::Set(d, C::kC1));
+  p = fused_multiply_add(p, z, hn::Set(d, C::kC0));
+  const VF32 near_zero = fused_multiply_add(hn::Mul(x, z), p, x);
+  const VF32 magnitude = hn::Abs(x);
+  const VF32 one = hn::Set(d, 1.0f);
+  const VF32 power = exp(hn::Add(magnitude, magnitude));
+  const VF32 far = hn::Sub(one, hn::Div(hn::Set(d, 2.0f), hn::Add(power, one)));
+  return hn::IfThenElse(hn::Lt(magnitude, hn::Set(d, C::kPolynomialEnd)), near_zero,
+                        hn::CopySign(far, x));
 #endif
 }
 

@@ -6,32 +6,9 @@
 #include <limits>
 
 #include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/pieces.h"
 
 namespace gumbel::cpu {
-namespace {
-
-/// Elements that are worth waking a thread for, which takes a few microseconds.
-constexpr int64_t kElementsPerPiece = 16384;
-
-/// Calls body(begin, end) for pieces of [0, count), on the calling thread where `elements`, the
-/// work in all, is little.
-template <typename Body>
-void for_pieces(const ThreadPool& pool, int64_t count, int64_t elements, const Body& body) {
-  const int64_t wanted =
-      std::min<int64_t>(elements / kElementsPerPiece, int64_t{4} * pool.threads());
-  if (wanted <= 1 || pool.threads() == 1) {
-    body(0, count);
-    return;
-  }
-  const int64_t piece = (count + wanted - 1) / wanted;
-  pool.parallel_for(static_cast<size_t>((count + piece - 1) / piece), [&](size_t i) {
-    const int64_t begin = static_cast<int64_t>(i) * piece;
-    body(begin, std::min(begin + piece, count));
-  });
-}
-
-}  // namespace
-
 void CpuBackend::embedding(const OpCall& call) const {
   const Tensor& tokens = call.inputs[0];
   const PackedWeight& table = call.weights[0];
@@ -46,7 +23,7 @@ void CpuBackend::embedding(const OpCall& call) const {
                    continue;
                  }
                  gather_row(table, token, out);
-                 if (scale != 1.0f) vector_.scale(out, scale, table.columns);
+                 if (scale != 1.0f) vector_.scale(out, scale, out, table.columns);
                }
              });
 }
@@ -200,11 +177,52 @@ void CpuBackend::gated_activation(const OpCall& call) const {
   const auto* gate = call.inputs[0].as<const float>();
   const auto* up = call.inputs[1].as<const float>();
   auto* out = call.outputs[0].as<float>();
-  const auto activate =
-      call.node->attributes.activation == Activation::kSilu ? vector_.silu : vector_.gelu_tanh;
+  const auto activate = vector_.activate[static_cast<size_t>(call.node->attributes.activation)];
+  const int64_t n = call.outputs[0].elements();
+  const int64_t width = call.inputs[1].last();
+  if (call.inputs[0].last() == width) {
+    for_pieces(pool_, n, 4 * n, [&](int64_t begin, int64_t end) {
+      activate(gate + begin, up + begin, out + begin, end - begin);
+    });
+    return;
+  }
+  for_pieces(pool_, n / width, n, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const float one = 1.0f;
+      float factor = 0.0f;
+      activate(gate + row, &one, &factor, 1);
+      vector_.scale(up + row * width, factor, out + row * width, width);
+    }
+  });
+}
+
+void CpuBackend::scale(const OpCall& call) const {
+  const auto* x = call.inputs[0].as<const float>();
+  auto* out = call.outputs[0].as<float>();
+  const int64_t n = call.outputs[0].elements();
+  for_pieces(pool_, n, n, [&](int64_t begin, int64_t end) {
+    vector_.scale(x + begin, call.node->attributes.scale, out + begin, end - begin);
+  });
+}
+
+void CpuBackend::soft_cap(const OpCall& call) const {
+  const auto* x = call.inputs[0].as<const float>();
+  auto* out = call.outputs[0].as<float>();
   const int64_t n = call.outputs[0].elements();
   for_pieces(pool_, n, 4 * n, [&](int64_t begin, int64_t end) {
-    activate(gate + begin, up + begin, out + begin, end - begin);
+    vector_.soft_cap(x + begin, call.node->attributes.scale, out + begin, end - begin);
+  });
+}
+
+void CpuBackend::slice(const OpCall& call) const {
+  const Tensor& x = call.inputs[0];
+  const int64_t width = call.outputs[0].last();
+  const int64_t rows = x.elements() / x.last();
+  for_pieces(pool_, rows, rows * width, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row)
+      std::memcpy(call.outputs[0].as<float>() + row * width,
+                  x.as<float>() + row * x.last() + call.node->attributes.begin,
+                  static_cast<size_t>(width) * sizeof(float));
   });
 }
 

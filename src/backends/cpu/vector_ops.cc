@@ -53,6 +53,18 @@ struct GeluTanh {
   }
 };
 
+struct Sigmoid {
+  HWY_INLINE VF32 operator()(VF32 gate, VF32 up) const {
+    const VF32 one = hn::Set(F32(), 1.0f);
+    return hn::Mul(hn::Div(one, hn::Add(one, exp(hn::Neg(gate)))), up);
+  }
+};
+
+struct SoftCap {
+  HWY_INLINE VF32 operator()(VF32 x, VF32) const { return hn::Mul(cap, tanh(hn::Div(x, cap))); }
+  VF32 cap;
+};
+
 struct Scale {
   HWY_INLINE VF32 operator()(VF32 x, VF32) const { return hn::Mul(x, factor); }
   VF32 factor;
@@ -74,8 +86,32 @@ inline void gelu_tanh(const float* gate, const float* up, float* out, int64_t n)
   map(gate, up, out, n, GeluTanh());
 }
 
-inline void scale(float* x, float factor, int64_t n) {
-  map(x, x, x, n, Scale{hn::Set(F32(), factor)});
+inline void sigmoid(const float* gate, const float* up, float* out, int64_t n) {
+  map(gate, up, out, n, Sigmoid());
+}
+
+inline void scale(const float* x, float factor, float* out, int64_t n) {
+  map(x, x, out, n, Scale{hn::Set(F32(), factor)});
+}
+
+inline void soft_cap(const float* x, float cap, float* out, int64_t n) {
+  map(x, x, out, n, SoftCap{hn::Set(F32(), cap)});
+}
+
+inline void weighted_sum(const float* x, const float* weights, int64_t count, float* out,
+                         int64_t n) {
+  const F32 d;
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    VF32 sum = hn::Zero(d);
+    for (int64_t k = 0; k < count; ++k)
+      sum = fused_multiply_add(hn::LoadU(d, x + k * n + i), hn::Set(d, weights[k]), sum);
+    hn::StoreU(sum, d, out + i);
+  }
+  for (; i < n; ++i) {
+    out[i] = 0.0f;
+    for (int64_t k = 0; k < count; ++k) out[i] = std::fma(x[k * n + i], weights[k], out[i]);
+  }
 }
 
 inline void rms_norm(const float* x, const float* weight, float epsilon, float* out, int64_t n) {
@@ -149,7 +185,8 @@ inline void rotary_table(int64_t position, const float* frequencies, float* tabl
 }
 
 inline VectorKernels vector_kernels() {
-  return {add, silu, gelu_tanh, scale, rms_norm, rotary, rotary_table};
+  return {add,         {silu, gelu_tanh, sigmoid}, scale, soft_cap, weighted_sum, rms_norm, rotary,
+          rotary_table};
 }
 
 }  // namespace gumbel::cpu::HWY_NAMESPACE

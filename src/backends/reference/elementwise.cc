@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -5,6 +6,7 @@
 #include "backends/reference/packing.h"
 #include "base/exp.h"
 #include "base/sincos.h"
+#include "base/tanh.h"
 
 namespace gumbel::reference {
 
@@ -92,14 +94,39 @@ void gated_activation(const OpCall& call) {
   const float* up = call.inputs[1].as<float>();
   float* out = call.outputs[0].as<float>();
   const Activation activation = call.node->attributes.activation;
+  const int64_t up_of_gate = call.inputs[1].last() / call.inputs[0].last();
   for (int64_t i = 0; i < call.outputs[0].elements(); ++i) {
-    const float x = gate[i];
+    const float x = gate[i / up_of_gate];
     // silu(x) = x * sigmoid(x). gelu_tanh(x) = x (1 + tanh u) / 2 = x * sigmoid(2 u), with
     // u = sqrt(2 / pi) (x + 0.044715 x^3).
-    const float exponent =
-        activation == Activation::kSilu ? -x : -1.5957691216f * std::fma(0.044715f * (x * x), x, x);
-    out[i] = (x / (1.0f + exp_f32(exponent))) * up[i];
+    const float exponent = activation == Activation::kGeluTanh
+                               ? -1.5957691216f * std::fma(0.044715f * (x * x), x, x)
+                               : -x;
+    const float numerator = activation == Activation::kSigmoid ? 1.0f : x;
+    out[i] = (numerator / (1.0f + exp_f32(exponent))) * up[i];
   }
+}
+
+void scale(const OpCall& call) {
+  const float* x = call.inputs[0].as<float>();
+  float* out = call.outputs[0].as<float>();
+  for (int64_t i = 0; i < call.outputs[0].elements(); ++i)
+    out[i] = x[i] * call.node->attributes.scale;
+}
+
+void soft_cap(const OpCall& call) {
+  const float* x = call.inputs[0].as<float>();
+  float* out = call.outputs[0].as<float>();
+  const float cap = call.node->attributes.scale;
+  for (int64_t i = 0; i < call.outputs[0].elements(); ++i) out[i] = cap * tanh_f32(x[i] / cap);
+}
+
+void slice(const OpCall& call) {
+  const Tensor& x = call.inputs[0];
+  const int64_t width = call.outputs[0].last();
+  for (int64_t row = 0; row < x.elements() / x.last(); ++row)
+    std::copy_n(x.as<float>() + row * x.last() + call.node->attributes.begin, width,
+                call.outputs[0].as<float>() + row * width);
 }
 
 void select_last(const OpCall& call) {

@@ -1,4 +1,6 @@
 // Matrix products: docs/numerics.md, "Matrix products".
+#include "backends/reference/linear.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -85,26 +87,28 @@ float float_dot(const WeightRows& weights, const float* x) {
 
 }  // namespace
 
-void linear(const OpCall& call) {
-  const Tensor& x = call.inputs[0];
-  const PackedWeight& matrix = call.weights[0];
+void multiply(const PackedWeight& matrix, const float* x, int64_t rows, float* out) {
   const int64_t columns = matrix.columns;
-  const int64_t rows = x.elements() / columns;
   const bool quantized = !traits(matrix.type).is_float();
   std::vector<QuantizedRow> activations;
   for (int64_t m = 0; quantized && m < rows; ++m)
-    activations.push_back(quantize_activations(x.as<float>() + m * columns, columns));
+    activations.push_back(quantize_activations(x + m * columns, columns));
 
   const uint64_t bytes = row_bytes(matrix.type, columns);
-  float* out = call.outputs[0].as<float>();
   WeightRows weights;
   for (int64_t n = 0; n < matrix.rows; ++n) {
     unpack_rows(matrix.data + static_cast<uint64_t>(n) * bytes, matrix.type, 1, columns, weights);
     for (int64_t m = 0; m < rows; ++m)
       out[m * matrix.rows + n] = quantized
                                      ? quantized_dot(weights, activations[static_cast<size_t>(m)])
-                                     : float_dot(weights, x.as<float>() + m * columns);
+                                     : float_dot(weights, x + m * columns);
   }
+}
+
+void linear(const OpCall& call) {
+  const Tensor& x = call.inputs[0];
+  const PackedWeight& matrix = call.weights[0];
+  multiply(matrix, x.as<float>(), x.elements() / matrix.columns, call.outputs[0].as<float>());
 }
 
 }  // namespace gumbel::reference

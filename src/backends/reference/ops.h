@@ -17,6 +17,14 @@ void add(const OpCall& call);
 void gated_activation(const OpCall& call);
 void select_last(const OpCall& call);
 void sample(const OpCall& call);
+void scale(const OpCall& call);
+void soft_cap(const OpCall& call);
+void slice(const OpCall& call);
+void router(const OpCall& call);
+void expert_linear(const OpCall& call);
+void expert_sum(const OpCall& call);
+void causal_conv(const OpCall& call);
+void gated_delta_rule(const OpCall& call);
 
 /// The sum of 16 partial sums by the fixed tree; `partial` is overwritten.
 float tree_sum(float (&partial)[16]);

@@ -53,6 +53,22 @@ class ReferenceBackend final : public Backend {
         return reference::select_last(call);
       case Op::kSample:
         return reference::sample(call);
+      case Op::kScale:
+        return reference::scale(call);
+      case Op::kSoftCap:
+        return reference::soft_cap(call);
+      case Op::kSlice:
+        return reference::slice(call);
+      case Op::kRouter:
+        return reference::router(call);
+      case Op::kExpertLinear:
+        return reference::expert_linear(call);
+      case Op::kExpertSum:
+        return reference::expert_sum(call);
+      case Op::kCausalConv:
+        return reference::causal_conv(call);
+      case Op::kGatedDeltaRule:
+        return reference::gated_delta_rule(call);
       case Op::kReshape:
         return;  // an alias: the runtime gives input and output one address
     }

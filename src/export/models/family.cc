@@ -9,9 +9,8 @@ namespace gumbel {
 namespace {
 
 constexpr std::pair<std::string_view, BuildHidden> kFamilies[] = {
-    {"llama", build_llama},
-    {"qwen3", build_qwen3},
-    {"gemma3", build_gemma3},
+    {"llama", build_llama},   {"qwen3", build_qwen3},     {"gemma3", build_gemma3},
+    {"gemma4", build_gemma4}, {"qwen3_5", build_qwen3_5}, {"qwen3_5_moe", build_qwen3_5},
 };
 
 }  // namespace

@@ -22,6 +22,8 @@ using BuildHidden = ValueId (*)(MethodBuilder& g, const ModelConfig& config, Mod
 ValueId build_llama(MethodBuilder& g, const ModelConfig& config, ModelInputs inputs);
 ValueId build_qwen3(MethodBuilder& g, const ModelConfig& config, ModelInputs inputs);
 ValueId build_gemma3(MethodBuilder& g, const ModelConfig& config, ModelInputs inputs);
+ValueId build_gemma4(MethodBuilder& g, const ModelConfig& config, ModelInputs inputs);
+ValueId build_qwen3_5(MethodBuilder& g, const ModelConfig& config, ModelInputs inputs);
 
 /// The builder of `architecture`. Throws Error(kUnsupported) listing the families there are.
 BuildHidden model_family(std::string_view architecture);

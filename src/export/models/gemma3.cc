@@ -21,7 +21,8 @@ ValueId build_gemma3(MethodBuilder& g, const ModelConfig& config, ModelInputs in
                           config.hidden_size, scale);
   for (int64_t layer = 0; layer < config.layers; ++layer) {
     const std::string prefix = fmt::format("model.layers.{}.", layer);
-    const bool sliding = config.is_sliding[static_cast<size_t>(layer)];
+    const bool sliding =
+        config.layer_kinds[static_cast<size_t>(layer)] == LayerKind::kSlidingAttention;
     SelfAttention block;
     block.prefix = prefix + "self_attn.";
     block.rotary_table = sliding ? rotary_sliding : rotary_full;
@@ -34,7 +35,7 @@ ValueId build_gemma3(MethodBuilder& g, const ModelConfig& config, ModelInputs in
     x = g.add(x, h);
 
     h = g.rms_norm(x, prefix + "pre_feedforward_layernorm.weight", epsilon);
-    h = gated_mlp(g, config, h, prefix + "mlp.", Activation::kGeluTanh);
+    h = gated_mlp(g, config, h, prefix + "mlp.", config.intermediate_size, Activation::kGeluTanh);
     h = g.rms_norm(h, prefix + "post_feedforward_layernorm.weight", epsilon);
     x = g.add(x, h);
   }

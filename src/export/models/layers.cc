@@ -25,15 +25,18 @@ double llama3_frequency(const RotaryConfig& rotary, double frequency) {
 }  // namespace
 
 std::vector<float> rotary_frequencies(const RotaryConfig& rotary, int64_t head_dim) {
+  const auto rotated = static_cast<int64_t>(rotary.partial_factor * static_cast<double>(head_dim));
+  const int64_t dim = rotary.proportional ? head_dim : rotated;
   std::vector<float> frequencies;
-  for (int64_t i = 0; i < head_dim / 2; ++i) {
-    const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(head_dim);
+  for (int64_t i = 0; i < dim / 2; ++i) {
+    const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(dim);
     double frequency = std::pow(rotary.theta, exponent);
     if (rotary.scaling == RotaryConfig::Scaling::kLinear) frequency /= rotary.factor;
     if (rotary.scaling == RotaryConfig::Scaling::kLlama3)
       frequency = llama3_frequency(rotary, frequency);
     if (!rotary.divisors.empty())
       frequency /= static_cast<double>(rotary.divisors[static_cast<size_t>(i)]);
+    if (i >= rotated / 2) frequency = 0;
     frequencies.push_back(static_cast<float>(frequency));
   }
   return frequencies;
@@ -68,11 +71,23 @@ ValueId self_attention(MethodBuilder& g, const ModelConfig& config, ModelInputs 
 }
 
 ValueId gated_mlp(MethodBuilder& g, const ModelConfig& config, ValueId x, const std::string& prefix,
-                  Activation activation) {
-  const ValueId gate = g.linear(x, prefix + "gate_proj.weight", config.intermediate_size);
-  const ValueId up = g.linear(x, prefix + "up_proj.weight", config.intermediate_size);
+                  int64_t intermediate_size, Activation activation) {
+  const ValueId gate = g.linear(x, prefix + "gate_proj.weight", intermediate_size);
+  const ValueId up = g.linear(x, prefix + "up_proj.weight", intermediate_size);
   const ValueId gated = g.gated_activation(gate, up, activation);
   return g.linear(gated, prefix + "down_proj.weight", config.hidden_size);
+}
+
+ValueId expert_mlp(MethodBuilder& g, const ModelConfig& config, ValueId x,
+                   const MethodBuilder::Routing& routing, const std::string& prefix,
+                   Activation activation) {
+  const int64_t experts = config.experts;
+  const int64_t size = config.expert_intermediate_size;
+  const ValueId gate = g.expert_linear(x, routing, prefix + "gate_proj", experts, size);
+  const ValueId up = g.expert_linear(x, routing, prefix + "up_proj", experts, size);
+  const ValueId gated = g.gated_activation(gate, up, activation);
+  return g.expert_sum(
+      g.expert_linear(gated, routing, prefix + "down_proj", experts, config.hidden_size), routing);
 }
 
 ValueId pre_norm_decoder(MethodBuilder& g, const ModelConfig& config, ModelInputs inputs,
@@ -92,7 +107,8 @@ ValueId pre_norm_decoder(MethodBuilder& g, const ModelConfig& config, ModelInput
     ValueId h = g.rms_norm(x, prefix + "input_layernorm.weight", epsilon);
     x = g.add(x, self_attention(g, config, inputs, h, block));
     h = g.rms_norm(x, prefix + "post_attention_layernorm.weight", epsilon);
-    x = g.add(x, gated_mlp(g, config, h, prefix + "mlp.", Activation::kSilu));
+    x = g.add(
+        x, gated_mlp(g, config, h, prefix + "mlp.", config.intermediate_size, Activation::kSilu));
   }
   return g.rms_norm(x, "model.norm.weight", epsilon);
 }

@@ -10,8 +10,9 @@
 
 namespace gumbel {
 
-/// The head dimension's rotary frequencies [head_dim / 2]: theta^(-2 i / head_dim), scaled as
-/// `rotary` says (RoFormer; Llama 3.1's rule as in Hugging Face's modeling_rope_utils).
+/// The rotary frequencies of a head, theta^(-2 i / D), scaled as `rotary` says (RoFormer; Llama
+/// 3.1's rule as in Hugging Face's modeling_rope_utils). [head_dim / 2] of them; where only a part
+/// of the head is rotated, [D / 2] of that part, or, proportionally, zeros for the other pairs.
 std::vector<float> rotary_frequencies(const RotaryConfig& rotary, int64_t head_dim);
 
 /// What one self-attention block needs to know.
@@ -29,7 +30,13 @@ ValueId self_attention(MethodBuilder& g, const ModelConfig& config, ModelInputs 
 
 /// down(activation(gate(x)) * up(x)), weights under `prefix` ("model.layers.0.mlp.").
 ValueId gated_mlp(MethodBuilder& g, const ModelConfig& config, ValueId x, const std::string& prefix,
-                  Activation activation);
+                  int64_t intermediate_size, Activation activation);
+
+/// The sum of what the chosen experts make of x, each a gated MLP, weighted by the routing; the
+/// experts' weights are stacked under `prefix` ("model.layers.0.mlp.experts.").
+ValueId expert_mlp(MethodBuilder& g, const ModelConfig& config, ValueId x,
+                   const MethodBuilder::Routing& routing, const std::string& prefix,
+                   Activation activation);
 
 /// The hidden states of a decoder whose layers norm the input of each block, with one kind of full
 /// attention and SwiGLU blocks: Llama's, which others vary.
