@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "export/export.h"
 #include "export/import.h"
 
@@ -26,25 +28,40 @@ struct ExportCommand {
   std::optional<int64_t> max_sequence_length;
   std::string kv;
   std::string backend = "cpu";
+  int threads = 0;
 
   void run() const;
 };
 
-// A line on a terminal that says how far the export is, renewed a few times a second.
+// A bar on a terminal that says how far the export is, renewed a few times a second.
 class Progress {
  public:
-  void operator()(uint64_t written, uint64_t total) {
+  void operator()(const ExportProgress& state) {
     const auto now = std::chrono::steady_clock::now();
-    if (now - shown_ < std::chrono::milliseconds(200) && written < total) return;
+    const bool done = state.written == state.total;
+    if (now - shown_ < std::chrono::milliseconds(200) && !done) return;
     shown_ = now;
-    const double seconds = std::chrono::duration<double>(now - start_).count();
-    const double rate = static_cast<double>(written) / std::max(seconds, 1e-3);
-    fmt::print(stderr, "\rexporting: {} of {} MiB, {:.0f} MiB/s, {:.0f} s left   ", written >> 20,
-               total >> 20, rate / (1 << 20), static_cast<double>(total - written) / rate);
-    if (written == total) fmt::print(stderr, "\n");
+    const double seconds = std::max(std::chrono::duration<double>(now - start_).count(), 1e-3);
+    const double share =
+        state.total == 0 ? 1
+                         : static_cast<double>(state.written) / static_cast<double>(state.total);
+    const auto filled = static_cast<size_t>(share * kWidth);
+    const auto rate = [&](uint64_t bytes) { return static_cast<double>(bytes) / 1e6 / seconds; };
+    fmt::print(stderr, "\r[{}{}] {:3.0f} %, {:.0f} MB/s read, {:.0f} MB/s written, {} left ",
+               std::string(filled, '='), std::string(kWidth - filled, ' '), 100 * share,
+               rate(state.read), rate(state.written),
+               duration_text(share > 0 ? seconds * (1 - share) / share : 0));
+    if (done) fmt::print(stderr, "\n");
   }
 
  private:
+  static constexpr size_t kWidth = 24;
+
+  static std::string duration_text(double seconds) {
+    const auto whole = static_cast<int64_t>(std::ceil(seconds));
+    return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  }
+
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point shown_;
 };
@@ -102,16 +119,16 @@ void verify_output_is_no_source(std::string_view source, const std::filesystem::
 void ExportCommand::run() const {
   ExportOptions options;
   options.sample = sample;
+  options.threads = threads;
   options.quantization = quantize == "q8"   ? Quantization::kQ8
                          : quantize == "q4" ? Quantization::kQ4
                                             : Quantization::kNone;
   options.max_sequence_length = max_sequence_length;
   if (!kv.empty()) options.kv_type = kv == "f16" ? DataType::kF16 : DataType::kF32;
   const bool shows_progress = isatty(STDERR_FILENO) != 0;
-  options.progress = [shows_progress, progress = Progress()](uint64_t written,
-                                                             uint64_t total) mutable {
+  options.progress = [shows_progress, progress = Progress()](const ExportProgress& state) mutable {
     if (pending_signal != 0) throw Interrupted{};
-    if (shows_progress) progress(written, total);
+    if (shows_progress) progress(state);
   };
 
   verify_output_is_no_source(source, output);
@@ -149,6 +166,9 @@ void add_export_command(CLI::App& app) {
       ->check(CLI::IsMember({"f16", "f32"}));
   sub->add_option("--backend", command->backend, "Backend to pack weights for")
       ->capture_default_str();
+  sub->add_option("--threads", command->threads,
+                  "Threads that quantize and pack (default: the physical cores)")
+      ->check(positive());
   sub->callback([command] {
     try {
       command->run();

@@ -6,23 +6,13 @@
 #include "base/error.h"
 #include "base/float16.h"
 #include "export/quantize_lanes.h"
+#include "export/verify_finite.h"
 
 namespace gumbel {
 namespace {
 
 constexpr int kGroup = kQuantizeGroup;
 constexpr int kLanes = kQuantizeLanes;
-
-/// Where a group begins.
-struct Place {
-  int64_t row;
-  int64_t column;
-};
-
-/// Rows are whole numbers of groups, so all groups of `rows` can be counted through.
-Place place(const WeightRows& rows, int64_t group) {
-  return {group * kGroup / rows.columns, group * kGroup % rows.columns};
-}
 
 template <typename T, typename Convert>
 void gather(const T* source, int lanes, QuantizeBlock& block, const Convert& convert) {
@@ -53,34 +43,20 @@ void write_block(const QuantizeBlock& block, int64_t group, int lanes, WeightRow
   }
 }
 
-void verify_finite(const QuantizeBlock& block, const WeightRows& source, int64_t group, int lanes) {
-  float zero[kLanes] = {};
-  for (int k = 0; k < kGroup; ++k)
-    for (int l = 0; l < kLanes; ++l) zero[l] += 0 * block.weights[k][l];  // NaN where not finite
-  if (std::all_of(zero, zero + kLanes, [](float z) { return z == 0; })) return;
-  for (int l = 0; l < lanes; ++l)
-    for (int k = 0; k < kGroup; ++k) {
-      if (std::isfinite(block.weights[k][l])) continue;
-      const Place at = place(source, group + l);
-      fail(ErrorCode::kInvalidArgument,
-           "quantize: expected finite weights, got {} at row {}, column {}", block.weights[k][l],
-           at.row, at.column + k);
-    }
-}
-
-void verify_scales(const QuantizeBlock& block, const WeightRows& source, int64_t group, int lanes) {
+void verify_scales(const QuantizeBlock& block, int lanes, int64_t group, int64_t columns,
+                   int64_t first_row) {
   for (int l = 0; l < lanes; ++l) {
     if (std::isfinite(block.error[l])) continue;
-    const Place at = place(source, group + l);
+    const int64_t first = (group + l) * kGroup;
     fail(ErrorCode::kInvalidArgument,
-         "quantize: weights at row {}, columns {} to {} are too large for a float16 scale", at.row,
-         at.column, at.column + kGroup - 1);
+         "quantize: weights at row {}, columns {} to {} are too large for a float16 scale",
+         first_row + first / columns, first % columns, first % columns + kGroup - 1);
   }
 }
 
 }  // namespace
 
-WeightRows quantize(const WeightRows& source, WeightType target) {
+WeightRows quantize(const WeightRows& source, WeightType target, int64_t first_row) {
   if (!traits(source.type).is_float())
     fail(ErrorCode::kUnsupported, "quantize: expected float weights, got {}",
          traits(source.type).name);
@@ -89,6 +65,8 @@ WeightRows quantize(const WeightRows& source, WeightType target) {
          traits(target).name);
   WeightRows result;
   result.resize(target, source.rows, source.columns);
+  verify_finite(source, first_row);
+  // Rows are whole numbers of groups, so that all groups can be counted through.
   const int64_t groups = source.rows * source.columns / kGroup;
   static const int vector_lanes = quantize_vector_lanes().front();
   QuantizeBlock block{};
@@ -96,9 +74,8 @@ WeightRows quantize(const WeightRows& source, WeightType target) {
     // Lanes that get no group keep the weights of an earlier one or zeros.
     const auto lanes = static_cast<int>(std::min<int64_t>(kLanes, groups - group));
     read_block(source, group, lanes, block);
-    verify_finite(block, source, group, lanes);
     quantize_block(target, vector_lanes, block);
-    verify_scales(block, source, group, lanes);
+    verify_scales(block, lanes, group, source.columns, first_row);
     write_block(block, group, lanes, result);
   }
   return result;

@@ -18,12 +18,14 @@ namespace gumbel {
 struct WeightInfo {
   std::string name;
   WeightType type = WeightType::kF32;
-  Shape shape;          ///< [rows, columns] of a matrix; [elements] of a vector, always kF32
+  Shape shape;          ///< [rows, columns] of a matrix, [matrices, rows, columns] of several, each
+                        ///< packed on its own; [elements] of a vector, always kF32
   uint64_t offset = 0;  ///< from the start of the file, a multiple of kSegmentAlignment
   uint64_t bytes = 0;
   uint64_t checksum = 0;  ///< xxh3, 64 bits, of those bytes
 
-  int64_t rows() const { return shape.size() == 2 ? shape[0] : 1; }
+  int64_t matrices() const { return shape.size() == 3 ? shape[0] : 1; }
+  int64_t rows() const { return shape.size() < 2 ? 1 : shape[shape.size() - 2]; }  ///< of a matrix
   int64_t columns() const { return shape.back(); }
   bool operator==(const WeightInfo&) const = default;
 };
