@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "export/export.h"
@@ -96,17 +97,17 @@ class SignalScope {
 };
 
 // Refuses an output that is, under any name, the source or a file of its folder: the program would
-// replace the only copy of what it was made from.
+// replace the only copy of what it was made from. The same goes for the name it is written under.
 void verify_output_is_no_source(std::string_view source, const std::filesystem::path& output) {
   constexpr std::string_view kRandom = "random:";
   if (source.starts_with(kRandom)) source.remove_prefix(kRandom.size());
   std::error_code ignored;
   const auto verify = [&](const std::filesystem::path& path) {
-    if (std::filesystem::equivalent(path, output, ignored))
-      fail(ErrorCode::kInvalidArgument, "-o: expected another file than the source's {}, got {}",
-           path.string(), output.string());
+    for (const std::filesystem::path& written : {output, OutputFile::temporary_path(output)})
+      if (std::filesystem::equivalent(path, written, ignored))
+        fail(ErrorCode::kInvalidArgument, "-o: expected another file than the source's {}, got {}",
+             path.string(), written.string());
   };
-  if (!std::filesystem::is_regular_file(output, ignored)) return;
   verify(source);
   if (!std::filesystem::is_directory(source, ignored)) return;
   for (const char* name : {"config.json", "generation_config.json", "tokenizer.json",
