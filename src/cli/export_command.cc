@@ -15,6 +15,7 @@
 #include "base/output_file.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/precision.h"
 #include "export/export.h"
 #include "export/import.h"
 
@@ -144,6 +145,8 @@ void ExportCommand::run() const {
   fmt::print("{}: {} from {}, {} MiB of weights, context {}, returns {}\n", output,
              model.config.architecture, model.source_name, bytes >> 20,
              program.constant("get_max_seq_len"), sample ? "tokens" : "logits");
+  if (const std::string kept = kept_precision(program); !kept.empty())
+    fmt::print("{}: {}\n", output, kept);
   if (program.chat_format.empty())
     fmt::print("{}: no known chat template: programs complete raw text\n", model.source_name);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,18 @@ void build_method(ProgramBuilder& program, const ModelConfig& config, const std:
   if (returns == Returns::kLastLogits) x = g.select_last(x);
   const char* head = config.tied_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
   g.finish({g.linear(x, head, config.vocab_size)});
+}
+
+std::string_view name(Quantization quantization) {
+  switch (quantization) {
+    case Quantization::kNone:
+      break;
+    case Quantization::kQ8:
+      return "q8";
+    case Quantization::kQ4:
+      return "q4";
+  }
+  return "none";
 }
 
 bool is_matrix(const WeightInfo& weight) { return weight.shape.size() >= 2; }
@@ -140,6 +153,7 @@ Program export_program(const ImportedModel& model, const ExportOptions& options,
                         {"format", model.format},
                         {"architecture", model.config.architecture},
                         {"source_weights", model.weight_summary},
+                        {"quantize", std::string(name(options.quantization))},
                         {"exported_by", "gumbel " GUMBEL_VERSION}};
   std::vector<std::byte> tokenizer;
   if (model.tokenizer) tokenizer = serialize_tokenizer(*model.tokenizer);
