@@ -38,34 +38,38 @@ struct ExportCommand {
 // A bar on a terminal that says how far the export is, renewed a few times a second.
 class Progress {
  public:
-  void operator()(const ExportProgress& state) {
+  Progress() = default;
+  // Whatever comes next, an error too, has a line of its own.
+  ~Progress() {
+    if (shown_) fmt::print(stderr, "\n");
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void show(const ExportProgress& state) {
     const auto now = std::chrono::steady_clock::now();
-    const bool done = state.written == state.total;
-    if (now - shown_ < std::chrono::milliseconds(200) && !done) return;
-    shown_ = now;
+    if (shown_ && now - last_ < std::chrono::milliseconds(200) && state.written < state.total)
+      return;
+    last_ = now;
+    shown_ = true;
     const double seconds = std::max(std::chrono::duration<double>(now - start_).count(), 1e-3);
-    const double share =
-        state.total == 0 ? 1
-                         : static_cast<double>(state.written) / static_cast<double>(state.total);
+    const double share = static_cast<double>(state.written) / static_cast<double>(state.total);
     const auto filled = static_cast<size_t>(share * kWidth);
     const auto rate = [&](uint64_t bytes) { return static_cast<double>(bytes) / 1e6 / seconds; };
-    fmt::print(stderr, "\r[{}{}] {:3.0f} %, {:.0f} MB/s read, {:.0f} MB/s written, {} left ",
+    const double left = share > 0 ? seconds * (1 - share) / share : 0;
+    const auto whole = static_cast<int64_t>(std::ceil(left));
+    // The spaces cover a longer line before it.
+    fmt::print(stderr,
+               "\r[{}{}] {:3.0f} %, {:.0f} MB/s read, {:.0f} MB/s written, {}:{:02} left    ",
                std::string(filled, '='), std::string(kWidth - filled, ' '), 100 * share,
-               rate(state.read), rate(state.written),
-               duration_text(share > 0 ? seconds * (1 - share) / share : 0));
-    if (done) fmt::print(stderr, "\n");
+               rate(state.read), rate(state.written), whole / 60, whole % 60);
   }
 
  private:
   static constexpr size_t kWidth = 24;
-
-  static std::string duration_text(double seconds) {
-    const auto whole = static_cast<int64_t>(std::ceil(seconds));
-    return fmt::format("{}:{:02}", whole / 60, whole % 60);
-  }
-
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point shown_;
+  std::chrono::steady_clock::time_point last_;
+  bool shown_ = false;
 };
 
 volatile std::sig_atomic_t pending_signal = 0;
@@ -128,16 +132,17 @@ void ExportCommand::run() const {
   options.max_sequence_length = max_sequence_length;
   if (!kv.empty()) options.kv_type = kv == "f16" ? DataType::kF16 : DataType::kF32;
   const bool shows_progress = isatty(STDERR_FILENO) != 0;
-  options.progress = [shows_progress, progress = Progress()](const ExportProgress& state) mutable {
-    if (pending_signal != 0) throw Interrupted{};
-    if (shows_progress) progress(state);
-  };
 
   verify_output_is_no_source(source, output);
   const std::unique_ptr<Backend> packer = make_backend(backend, 1);
   const ImportedModel model = import_model(source);
   const Program program = [&] {
     const SignalScope scope;
+    Progress progress;
+    options.progress = [&](const ExportProgress& state) {
+      if (pending_signal != 0) throw Interrupted{};
+      if (shows_progress && state.total > 0) progress.show(state);
+    };
     return export_program(model, options, *packer, output);
   }();
   uint64_t bytes = 0;
