@@ -122,12 +122,14 @@ void WeightWriter::write_matrices(const WeightInfo& weight, const CheckpointTens
   const int64_t pieces = weight.matrices() * pieces_of_matrix;
   const int64_t batch =
       std::clamp<int64_t>(kBatchElements / (piece_rows * columns), 1, most_pieces);
+  // The row of the tensor that a piece begins with; that of the piece after the last ends it.
+  const auto first_row = [&](int64_t piece) {
+    return piece / pieces_of_matrix * weight.rows() + piece % pieces_of_matrix * piece_rows;
+  };
   const auto make = [&](int64_t index, Scratch& scratch, Piece& piece) {
-    const int64_t first_of_matrix = index % pieces_of_matrix * piece_rows;
-    const int64_t first = index / pieces_of_matrix * weight.rows() + first_of_matrix;
-    const int64_t count = std::min(piece_rows, weight.rows() - first_of_matrix);
+    const int64_t first = first_row(index);
+    const int64_t count = std::min(piece_rows, weight.rows() - first % weight.rows());
     tensor.read_rows(first, count, scratch.rows);
-    tensor.release_rows(first, count);
     piece.read = source_bytes(scratch.rows.type, count * columns);
     const WeightRows* rows = &scratch.rows;
     WeightRows quantized;
@@ -144,11 +146,16 @@ void WeightWriter::write_matrices(const WeightInfo& weight, const CheckpointTens
     piece.packed.resize(backend_.packed_bytes(weight.type, count, columns));
     backend_.pack(*rows, piece.packed);
   };
-  for (int64_t first = 0; first < pieces; first += batch)
-    run_batch(static_cast<size_t>(std::min(batch, pieces - first)),
-              [&](size_t i, Scratch& scratch, Piece& piece) {
-                naming(weight, [&] { make(first + static_cast<int64_t>(i), scratch, piece); });
-              });
+  for (int64_t first = 0; first < pieces; first += batch) {
+    const int64_t end = std::min(first + batch, pieces);
+    run_batch(static_cast<size_t>(end - first), [&](size_t i, Scratch& scratch, Piece& piece) {
+      naming(weight, [&] { make(first + static_cast<int64_t>(i), scratch, piece); });
+    });
+    // Again those of the batch before: reading maps pages around the one that is touched, so that
+    // some of its last ones came back.
+    const int64_t released = first_row(std::max<int64_t>(first - batch, 0));
+    tensor.release_rows(released, first_row(end) - released);
+  }
 }
 
 void WeightWriter::write_vector(const WeightInfo& weight, const CheckpointTensor& tensor) {
