@@ -234,5 +234,24 @@ TEST_F(ChatTest, ProgramsWithoutAChatFormatSaySo) {
   EXPECT_EQ(terminal.wait(), 1);
 }
 
+using TerminalTest = CliTest;
+
+TEST_F(TerminalTest, AnExportShowsHowFarItIs) {
+  const std::string output = (folder() / "shown.gumbel").string();
+  Terminal terminal({"export", (folder() / "qwen3-chat").string(), "-o", output});
+  const std::string bar = terminal.read_until(" left");
+  EXPECT_TRUE(std::regex_search(
+      bar, std::regex(R"(\r\[=* *\] +\d+ %, \d+ MB/s read, \d+ MB/s written, \d+:\d\d left)")))
+      << bar;
+  EXPECT_EQ(terminal.wait(), 0);
+  EXPECT_TRUE(contains(bar + terminal.pending(), "[========================] 100 %"));
+  EXPECT_TRUE(std::regex_search(terminal.pending(), std::regex(R"(\n.*shown\.gumbel: qwen3)")))
+      << terminal.pending();
+  // Where nobody looks, nothing is shown.
+  const Result result = gumbel("export qwen3-chat -o shown.gumbel");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.err, "");
+}
+
 }  // namespace
 }  // namespace gumbel::test
