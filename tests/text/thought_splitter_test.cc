@@ -9,10 +9,14 @@
 namespace gumbel {
 namespace {
 
-const ThoughtMarkers kQwen{.begin = "<think>", .end = "</think>"};
-const ThoughtMarkers kQwenBegun{.begin = "<think>", .end = "</think>", .begun = true};
-const ThoughtMarkers kGemma{
-    .begin = "<|channel>", .end = "<channel|>", .header = "thought", .anywhere = true};
+ThoughtMarkers markers_of(const char* begin, const char* end, const char* header = "",
+                          bool anywhere = false, bool begun = false) {
+  return {begin, end, header, anywhere, begun, false, false};
+}
+
+const ThoughtMarkers kQwen = markers_of("<think>", "</think>");
+const ThoughtMarkers kQwenBegun = markers_of("<think>", "</think>", "", false, /*begun=*/true);
+const ThoughtMarkers kGemma = markers_of("<|channel>", "<channel|>", "thought", /*anywhere=*/true);
 
 ReplyText divide(const ThoughtMarkers& markers, const std::vector<std::string>& pieces) {
   ThoughtSplitter splitter(markers);
@@ -140,9 +144,8 @@ TEST(ThoughtSplitter, StreamsWhatIsSettled) {
 }
 
 TEST(ThoughtSplitter, WithoutMarkersAllIsAnswerAtOnce) {
-  for (const ThoughtMarkers& markers :
-       {ThoughtMarkers{}, ThoughtMarkers{.begin = "<a>", .begun = true},
-        ThoughtMarkers{.end = "<a>", .anywhere = true}}) {
+  for (const ThoughtMarkers& markers : {ThoughtMarkers{}, markers_of("<a>", "", "", false, true),
+                                        markers_of("", "<a>", "", true)}) {
     ThoughtSplitter splitter(markers);
     for (const char* text : {" \n", "<", "<a>", "<think>x</think>", " "})
       EXPECT_EQ(splitter.add(text), (ReplyText{"", text}));
