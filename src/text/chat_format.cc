@@ -215,8 +215,7 @@ ThoughtMarkers thought_markers(const ChatFormat& format, Thinking thinking) {
   markers.anywhere = format.thoughts_anywhere;
   const bool thinks = resolve_thinking(format, thinking);
   if (markers.begin.empty() || markers.end.empty()) return markers;
-  const std::string prompt =
-      format.generation_prompt + (thinks ? format.thinking_prompt : format.no_thinking_prompt);
+  const std::string& prompt = thinks ? format.thinking_prompt : format.no_thinking_prompt;
   const std::size_t begin = prompt.rfind(markers.begin);
   markers.begun = begin != std::string::npos &&
                   prompt.find(markers.end, begin + markers.begin.size()) == std::string::npos;

@@ -7,6 +7,12 @@
 #include <vector>
 
 namespace gumbel {
+
+void PrintTo(const ReplyText& text, std::ostream* out) {
+  *out << "thought " << testing::PrintToString(text.thought) << ", answer "
+       << testing::PrintToString(text.answer);
+}
+
 namespace {
 
 ThoughtMarkers markers_of(const char* begin, const char* end, const char* header = "",
