@@ -24,7 +24,7 @@ TEST_F(Usage, EveryDocumentedOptionExists) {
       {"run",
        {"FILE", "--prompt", "--prompt-file", "--temperature", "--top-k", "--top-p", "--min-p",
         "--seed", "--max-new-tokens", "--system", "--stop", "--ignore-eos", "--raw-prompt",
-        "--threads", "--stats", "--host-sampling"}},
+        "--threads", "--stats", "--host-sampling", "--thinking"}},
       {"bench",
        {"FILE", "-p", "-n", "--threads", "--repetitions", "--temperature", "--top-k", "--top-p",
         "--min-p", "--seed", "--json"}},
