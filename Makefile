@@ -5,7 +5,7 @@ SMOLLM2 := $(CACHE)/SmolLM2-135M-Instruct.Q4_1.gguf
 GEMMA3 := $(CACHE)/gemma-3-270m-q4_k_m.gguf
 SOURCES := $(shell git ls-files '*.cc' '*.h' 2>/dev/null)
 
-.PHONY: all deps build demo test test-sanitize test-aarch64 bench format lint clean
+.PHONY: all deps build demo test test-sanitize test-aarch64 bench bench-full-size format lint clean
 all: build
 
 # What the build and the tests need, from the system's packages.
@@ -49,6 +49,12 @@ bench: build/release/build.ninja | $(SMOLLM2) $(GEMMA3)
 	@cmake --build --preset release
 	@python3 bench/compare.py --cache $(CACHE)
 	@build/release/bench/sampling/sampling_bench
+
+# Gemma 4 31B and Qwen3.5-35B-A3B with synthetic weights: about 20 GB of disk, 24 GiB of memory and
+# an hour.
+bench-full-size: build/release/build.ninja
+	@cmake --build --preset release
+	@python3 bench/full_size.py
 
 format:
 	@scripts/install_packages.sh scripts/packages-lint.txt
