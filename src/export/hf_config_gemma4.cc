@@ -45,7 +45,9 @@ ModelConfig read_gemma4(const JsonFields& fields) {
   // Its own code makes the last layer a full one.
   if (!config.layer_kinds.empty()) config.layer_kinds.back() = LayerKind::kFullAttention;
 
-  config.per_layer_input_size = fields.integer("hidden_size_per_layer_input").value_or(256);
+  const char* per_layer = "hidden_size_per_layer_input";
+  config.per_layer_input_size =
+      fields.integer(per_layer).value_or(fields.is_null(per_layer) ? 0 : 256);
   if (config.per_layer_input_size > 0)
     config.per_layer_vocab_size = fields.integer("vocab_size_per_layer_input").value_or(262'144);
   config.kv_shared_layers = fields.integer("num_kv_shared_layers").value_or(0);

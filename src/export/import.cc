@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "export/builtin_configs.h"
 #include "export/gguf_checkpoint.h"
 #include "export/gguf_config.h"
 #include "export/gguf_file.h"
@@ -126,16 +127,27 @@ ImportedModel import_folder(const fs::path& folder) {
   return model;
 }
 
-ImportedModel import_random(const fs::path& config_path) {
-  if (!file_exists(config_path))
-    fail(ErrorCode::kNotFound, "{}: no such file; expected random: and the path of a config.json",
-         config_path.string());
+// `name` is that of a configuration of this project's, or the path of a file.
+ImportedModel import_random(const std::string& name) {
   ImportedModel model;
-  model.source_name = "random:" + config_path.filename().string();
   model.format = "synthetic";
   model.weight_summary = "bf16";
-  model.config = read_hf_config(read_strict_json(config_path), config_path.string());
   model.weights = random_checkpoint();
+  std::string known;
+  for (const BuiltinConfig& builtin : builtin_configs()) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", builtin.name);
+    if (builtin.name != name || file_exists(name)) continue;
+    model.source_name = "random:" + name;
+    model.config = read_hf_config(nlohmann::json::parse(builtin.json), builtin.name);
+    return model;
+  }
+  const fs::path path(name);
+  if (!file_exists(path))
+    fail(ErrorCode::kNotFound,
+         "{}: no such file; expected random: and the path of a config.json or one of {}", name,
+         known);
+  model.source_name = "random:" + path.filename().string();
+  model.config = read_hf_config(read_strict_json(path), path.string());
   return model;
 }
 
@@ -154,7 +166,7 @@ ImportedModel import_model(std::string_view source) {
   const fs::path path(source);
   std::error_code ignored;
   if (source.starts_with(kRandom)) {
-    model = import_random(source.substr(kRandom.size()));
+    model = import_random(std::string(source.substr(kRandom.size())));
   } else if (fs::is_directory(path, ignored)) {
     model = import_folder(path);
   } else if (!file_exists(path)) {

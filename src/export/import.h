@@ -31,9 +31,10 @@ struct ImportedModel {
 };
 
 /// Opens `source`: a GGUF file, a folder with config.json and safetensors, or "random:" followed by
-/// the path of a config.json (synthetic bfloat16 weights of that shape, without a tokenizer). Files
-/// are told apart by content, not by name. Throws Error: kNotFound, kCorruptFile, kUnsupported,
-/// kIo, and kInvalidArgument for a source of none of these kinds.
+/// the path of a config.json or the name of a built-in one (synthetic bfloat16 weights of that
+/// shape, without a tokenizer). Files are told apart by content, not by name. Throws Error:
+/// kNotFound, kCorruptFile, kUnsupported, kIo, and kInvalidArgument for a source of none of these
+/// kinds.
 ImportedModel import_model(std::string_view source);
 
 }  // namespace gumbel

@@ -23,6 +23,11 @@ JsonFields::JsonFields(const nlohmann::json& value, std::string where)
     fail(ErrorCode::kCorruptFile, "{}: expected a JSON object, got {}", where_, value.type_name());
 }
 
+bool JsonFields::is_null(std::string_view key) const {
+  const auto found = value_->find(key);
+  return found != value_->end() && found->is_null();
+}
+
 const nlohmann::json* JsonFields::find(std::string_view key) const {
   const auto found = value_->find(key);
   return found == value_->end() || found->is_null() ? nullptr : &*found;

@@ -20,6 +20,8 @@ class JsonFields {
 
   const std::string& where() const { return where_; }
   bool has(std::string_view key) const { return find(key) != nullptr; }
+  /// Whether the key is there and null, for the few where that says something.
+  bool is_null(std::string_view key) const;
   std::optional<int64_t> integer(std::string_view key) const;
   std::optional<double> number(std::string_view key) const;
   std::optional<bool> boolean(std::string_view key) const;

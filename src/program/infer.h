@@ -101,11 +101,13 @@ class Operands {
            vector.name, elements, vector.columns());
   }
 
-  /// The node before this one that computes input i as its first output; null where that is an
-  /// input of the method.
+  /// The node before this one that computes input i as its first output, or null. Nodes after it
+  /// have not been checked yet.
   const Node* producer(size_t i) const {
-    for (const Node& node : method_.nodes)
+    for (const Node& node : method_.nodes) {
+      if (&node == &node_) break;
       if (!node.outputs.empty() && node.outputs[0] == node_.inputs[i]) return &node;
+    }
     return nullptr;
   }
 

@@ -31,6 +31,18 @@ TEST(ZeroedMemory, MovesItsBytes) {
   EXPECT_EQ(a.bytes().size(), 4096u);
 }
 
+TEST(ZeroedMemory, CopiesWhatWasWritten) {
+  const size_t kBytes = 3 * 4096 + 100;
+  const ZeroedMemory from(kBytes, "a");
+  const ZeroedMemory unwritten(kBytes, "b");
+  ZeroedMemory to(kBytes, "c");
+  for (const size_t at : {size_t{0}, size_t{4095}, size_t{8192}, kBytes - 1})
+    from.bytes()[at] = std::byte{7};
+  to.copy_written(from);
+  EXPECT_TRUE(std::equal(from.bytes().begin(), from.bytes().end(), to.bytes().begin()));
+  EXPECT_FALSE(std::equal(from.bytes().begin(), from.bytes().end(), unwritten.bytes().begin()));
+}
+
 TEST(ZeroedMemory, NamesWhatTheSystemHasNotEnoughFor) {
   test::expect_error(ErrorCode::kIo, "caches: the system has no",
                      [] { ZeroedMemory(uint64_t{1} << 60, "caches"); });

@@ -38,8 +38,9 @@ void fix_checksum(std::string& file) {
   std::memcpy(file.data() + 16, &checksum, sizeof(checksum));
 }
 
-std::string tiny_file(const TemporaryFolder& folder, bool sample) {
+std::string tiny_file(const TemporaryFolder& folder, bool sample, bool hybrid = false) {
   test::TinyModel model;
+  model.hybrid = hybrid;
   model.width = 32;
   model.head_dim = 8;
   model.vocab = 20;
@@ -100,8 +101,8 @@ TEST(HostileProgram, CutShortAnywhereItIsRefused) {
 TEST(HostileProgram, AnyBitOfTheHeaderMayChange) {
   const TemporaryFolder folder;
   std::mt19937 random(7);
-  for (const bool sample : {true, false}) {
-    const std::string good = tiny_file(folder, sample);
+  for (const auto& [sample, hybrid] : {std::pair{true, false}, {false, false}, {true, true}}) {
+    const std::string good = tiny_file(folder, sample, hybrid);
     const uint64_t header = number_at(good, 8);
     int accepted = 0;
     int refused = 0;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <functional>
 
 #include "export/test_files.h"
@@ -156,8 +157,8 @@ TEST(InferOutputs, Elementwise) {
   for (const Op op : {Op::kAdd, Op::kGatedActivation})
     check({
         {op, {x, x}, {}, false, Values{x}},
-        {op, {x, f32({kBatch, kTime, 7})}, {}, false, {}, "input 1: expected f32 [B, T, 8]"},
-        {op, {x, f32({kTime, kBatch, 8})}, {}, false, {}, "input 1: expected f32 [B, T, 8]"},
+        {op, {x, f32({kBatch, kTime, 7})}, {}, false, {}, "expected"},
+        {op, {x, f32({kTime, kBatch, 8})}, {}, false, {}, "expected"},
         {op, {x}, {}, false, {}, "expected 2 inputs, got 1"},
         {op, {f32({kPerRow}), f32({kPerRow})}, {}, false, {}, "inputs of known size"},
     });
@@ -224,6 +225,176 @@ TEST(InferOutputs, Sample) {
       {Op::kSample, sample(f32({kPerRow})), {}, false, {}, "logits [B, V] or [B, T, V]"},
       {Op::kSample, sample(i64({kBatch, 50})), {}, false, {}, "expected f32"},
   });
+}
+
+TEST(InferOutputs, OneGateForARow) {
+  const Value up = f32({kBatch, kTime, 8});
+  check({
+      {Op::kGatedActivation, {f32({kBatch, kTime, 1}), up}, {}, false, Values{up}},
+      {Op::kGatedActivation, {f32({kBatch, 1}), up}, {}, false, {}, "gates [B, T, 8], or one"},
+      {Op::kGatedActivation, {f32({kBatch, kTime, 2}), up}, {}, false, {}, "or one for each row"},
+      {Op::kGatedActivation, {up, f32({kBatch, kTime, 1})}, {}, false, {}, "gates [B, T, 1]"},
+  });
+}
+
+TEST(InferOutputs, ScaleSoftCapAndSlice) {
+  const Value x = f32({kBatch, kTime, 8});
+  check({
+      {Op::kScale, {x}, {}, false, Values{x}},
+      {Op::kScale, {i64({kBatch})}, {}, false, {}, "expected f32"},
+      {Op::kSoftCap, {x}, {}, false, Values{x}},
+      {Op::kSoftCap, {x, x}, {}, false, {}, "expected 1 inputs"},
+  });
+  Program program;
+  Method method;
+  method.values = {x, f32({kBatch, kTime})};
+  Node node;
+  node.inputs = {0};
+  const auto refused = [&](const char* message) {
+    expect_error(ErrorCode::kCorruptFile, message, [&] { infer_outputs(program, method, node); });
+  };
+  for (const float scale : {0.0f, -1.0f, NAN, INFINITY}) {
+    node.op = Op::kSoftCap;
+    node.attributes.scale = scale;
+    refused("a scale that is finite and positive");
+    node.op = Op::kScale;
+    if (!std::isfinite(scale)) refused("a scale that is finite");
+  }
+  node.op = Op::kSlice;
+  node.attributes.begin = 2;
+  node.attributes.end = 8;
+  EXPECT_EQ(infer_outputs(program, method, node).front().shape, (Shape{kBatch, kTime, 6}));
+  for (const auto& [begin, end] : {std::pair<int64_t, int64_t>{0, 9}, {-1, 3}, {4, 4}, {5, 4}}) {
+    node.attributes.begin = begin;
+    node.attributes.end = end;
+    refused("rows that have elements");
+  }
+  node.inputs = {1};  // T is -2: no element is certain
+  node.attributes.begin = 0;
+  node.attributes.end = 1;
+  refused("rows that have elements 0 to 1, got [B, T]");
+}
+
+// Scores of 6 experts, the router's choice of 2, and what follows.
+TEST(InferOutputs, Experts) {
+  Program program;
+  program.weights = {{"factors", WeightType::kF32, {6}},
+                     {"experts", WeightType::kF32, {6, 10, 8}},
+                     {"others", WeightType::kF32, {5, 10, 8}},
+                     {"matrix", WeightType::kF32, {10, 8}}};
+  Method method;
+  method.values = {f32({kBatch, kTime, 6}),    i64({kBatch, kTime, 2}),
+                   f32({kBatch, kTime, 2}),    f32({kBatch, kTime, 8}),
+                   f32({kBatch, kTime, 2, 8}), f32({kBatch, kTime, 3, 8}),
+                   i64({kBatch, kTime, 2}),    f32({kBatch, 6})};
+  Node router;
+  router.op = Op::kRouter;
+  router.inputs = {0};
+  router.outputs = {1, 2};
+  router.attributes.top_k = 2;
+  const auto refused = [&](const Node& node, const char* message) {
+    expect_error(ErrorCode::kCorruptFile, message, [&] { infer_outputs(program, method, node); });
+  };
+  const std::vector<Value> chosen = infer_outputs(program, method, router);
+  ASSERT_EQ(chosen.size(), 2u);
+  EXPECT_EQ(chosen[0].type, DataType::kI64);
+  EXPECT_EQ(chosen[0].shape, (Shape{kBatch, kTime, 2}));
+  EXPECT_EQ(chosen[1].type, DataType::kF32);
+  EXPECT_EQ(chosen[1].shape, (Shape{kBatch, kTime, 2}));
+  for (const int64_t top_k : {0, -1, 7}) {
+    Node bad = router;
+    bad.attributes.top_k = top_k;
+    refused(bad, "[router] expected scores [B, T, at least top_k");
+  }
+  Node flat = router;
+  flat.inputs = {7};
+  refused(flat, "3 dimensions");
+  Node factors = router;
+  factors.weights = {0};
+  EXPECT_EQ(infer_outputs(program, method, factors).size(), 2u);
+  factors.weights = {3};
+  refused(factors, "expected 1 dimensions");
+
+  Node linear;
+  linear.op = Op::kExpertLinear;
+  linear.inputs = {3, 1};
+  linear.weights = {1};
+  refused(linear, "input 1: expected the experts of a router");  // no node computed them
+  method.nodes = {router};
+  EXPECT_EQ(infer_outputs(program, method, linear).front().shape, (Shape{kBatch, kTime, 2, 10}));
+  linear.inputs = {4, 1};
+  EXPECT_EQ(infer_outputs(program, method, linear).front().shape, (Shape{kBatch, kTime, 2, 10}));
+  linear.inputs = {5, 1};
+  refused(linear, "expected [B, T, 8] or [B, T, 2, 8], got [B, T, 3, 8]");
+  linear.inputs = {3, 6};
+  refused(linear, "input 1: expected the experts of a router");
+  linear.inputs = {3, 1};
+  linear.weights = {2};
+  refused(linear, "scores of 5 experts, got [B, T, 6]");
+  linear.weights = {3};
+  refused(linear, "expected 3 dimensions");
+  // A router that stands after its use, and whose inputs nobody has checked.
+  router.inputs = {1 << 20};
+  linear.weights = {1};
+  method.nodes = {linear, router};
+  refused(method.nodes[0], "input 1: expected the experts of a router");
+
+  Node sum;
+  sum.op = Op::kExpertSum;
+  sum.inputs = {4, 2};
+  EXPECT_EQ(infer_outputs(program, method, sum).front().shape, (Shape{kBatch, kTime, 8}));
+  sum.inputs = {5, 2};
+  refused(sum, "input 1: expected f32 [B, T, 3]");
+}
+
+TEST(InferOutputs, RecurrentOps) {
+  Program program;
+  program.weights = {{"taps", WeightType::kF32, {24}},
+                     {"heads", WeightType::kF32, {4}},
+                     {"others", WeightType::kF32, {5}},
+                     {"matrix", WeightType::kF32, {4, 1}}};
+  program.recurrent_states = {{"past", {2, 8}}, {"memory", {4, 16, 6}}};
+  Method method;
+  method.values = {kTokens,
+                   f32({kBatch, kTime, 8}),
+                   f32({kBatch, kTime, 2, 16}),
+                   f32({kBatch, kTime, 4, 6}),
+                   f32({kBatch, kTime, 4}),
+                   f32({kBatch, kTime, 3, 16}),
+                   f32({kBatch, kTime, 5})};
+  method.inputs = {{0, std::nullopt}};
+  const auto refused = [&](const Node& node, const char* message) {
+    expect_error(ErrorCode::kCorruptFile, message, [&] { infer_outputs(program, method, node); });
+  };
+  Node conv;
+  conv.op = Op::kCausalConv;
+  conv.inputs = {1, 0};
+  conv.weights = {0};
+  conv.state = 0;
+  EXPECT_EQ(infer_outputs(program, method, conv).front().shape, (Shape{kBatch, kTime, 8}));
+  const auto changed = [](Node node, auto change) {
+    change(node);
+    return node;
+  };
+  refused(changed(conv, [](Node& n) { n.state = 1; }), "state memory: expected [2, 8], got [4, 16");
+  refused(changed(conv, [](Node& n) { n.state = -1; }), "expected a state");
+  refused(changed(conv, [](Node& n) { n.weights = {1}; }), "channels that 4 taps");
+  refused(changed(conv, [](Node& n) { n.inputs[0] = 6; }), "channels that 24 taps");
+  refused(changed(conv, [](Node& n) { n.inputs[1] = 4; }), "input 1: expected i64");
+
+  Node rule;
+  rule.op = Op::kGatedDeltaRule;
+  rule.inputs = {2, 2, 3, 4, 4, 0};
+  rule.weights = {1, 1};
+  rule.state = 1;
+  EXPECT_EQ(infer_outputs(program, method, rule).front().shape, (Shape{kBatch, kTime, 4, 6}));
+  refused(changed(rule, [](Node& n) { n.state = 0; }), "state past: expected [4, 16, 6]");
+  refused(changed(rule, [](Node& n) { n.inputs[0] = 5; }), "input 0: expected f32 [B, T, 2, 16]");
+  refused(changed(rule, [](Node& n) { n.inputs[0] = n.inputs[1] = 5; }), "a multiple of 3");
+  refused(changed(rule, [](Node& n) { n.inputs[3] = 6; }), "input 3: expected f32 [B, T, 4]");
+  refused(changed(rule, [](Node& n) { n.inputs[4] = 6; }), "input 4: expected f32 [B, T, 4]");
+  refused(changed(rule, [](Node& n) { n.weights[1] = 2; }), "expected 4 elements, got 5");
+  refused(changed(rule, [](Node& n) { n.weights[0] = 3; }), "expected 1 dimensions");
 }
 
 }  // namespace

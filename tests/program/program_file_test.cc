@@ -29,6 +29,7 @@ Program two_vectors() {
   program.weights = {{"first", WeightType::kF32, {5}, 0, 20, 0},
                      {"second", WeightType::kF32, {3}, 0, 12, 0}};
   program.kv_caches = {{"cache", 2, 8, 4, DataType::kF16, 6}};
+  program.recurrent_states = {{"memory", {2, 8, 4}}, {"past", {3}}};
   Method method;
   method.name = "norm";
   method.values = {{"x", DataType::kF32, {kBatch, 5}},
@@ -41,7 +42,7 @@ Program two_vectors() {
   node.inputs = {0};
   node.weights = {0};
   node.outputs = {2};
-  node.attributes = {0.125f, 3.0f, 7, Activation::kGeluTanh};
+  node.attributes = {0.125f, 3.0f, 7, Activation::kGeluTanh, 2, 5, 11};
   method.nodes = {node};
   program.methods = {method};
   program.constants = {
@@ -73,6 +74,7 @@ TEST(ProgramFile, EveryFieldComesBack) {
   EXPECT_EQ(read.packing, program.packing);
   EXPECT_EQ(read.weights, writer.program().weights);
   EXPECT_EQ(read.kv_caches, program.kv_caches);
+  EXPECT_EQ(read.recurrent_states, program.recurrent_states);
   EXPECT_EQ(read.methods, program.methods);
   EXPECT_EQ(read.constants, program.constants);
   EXPECT_EQ(read.provenance, program.provenance);

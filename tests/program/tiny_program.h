@@ -10,7 +10,8 @@
 
 namespace gumbel::test {
 
-/// Shapes of a decoder of two layers, the second of which has a sliding window where `window` > 0.
+/// Shapes of a decoder of two layers, the second of which has a sliding window where `window` > 0;
+/// a hybrid one has a third, of a gated delta net and experts, and a soft cap on its logits.
 struct TinyModel {
   int64_t vocab = 50;
   int64_t width = 64;
@@ -22,6 +23,7 @@ struct TinyModel {
   int64_t max_chunk = 16;
   WeightType type = WeightType::kF32;  ///< of all matrices: kF32 or what quantize() makes
   DataType kv = DataType::kF32;
+  bool hybrid = false;
   bool sample = false;  ///< forward returns tokens; forward_all always returns logits [B, T, V]
 };
 

@@ -139,5 +139,77 @@ TEST(SessionState, SteppingBackGivesTheLogitsOfAFreshSession) {
   EXPECT_TRUE(std::equal(again.begin(), again.end(), fresh.end() - std::ssize(again)));
 }
 
+TEST(SessionState, RecurrentStatesHaveTheirSizesAndAreNotStepped) {
+  const TemporaryFolder folder;
+  TinyModel model;
+  model.hybrid = true;
+  const RunningProgram p = load(folder, model);
+  SessionState state = p.new_state(2);
+  ASSERT_EQ(p.program().recurrent_states.size(), 2u);
+  const RecurrentState& conv = state.recurrent(0);
+  EXPECT_EQ(conv.batch, 2);
+  EXPECT_EQ(conv.elements, 2 * 64);  // two positions of 4 * 16 channels
+  EXPECT_EQ(state.recurrent(1).elements, 2 * 16 * 16);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(state.recurrent(1).data) % 64, 0u);
+  // Beside them the caches: keys and values of 2 heads of 16 f32 in 64 slots, of two layers.
+  EXPECT_EQ(session_state_bytes(p.program(), 2),
+            2u * 4 * (2 * 64 + 2 * 16 * 16) + 2u * 2 * 2 * 2 * 16 * 4 * 64);
+  state.extend(0, 0, 10);
+  state.check_position(0, 10);
+  state.check_position(0, 0);
+  expect_error(ErrorCode::kInvalidArgument, "can step back to 10 or to 0, got 9",
+               [&] { state.check_position(0, 9); });
+}
+
+TEST(SessionState, ARecurrentSessionGivesTheSameLogitsAfterAReset) {
+  const TemporaryFolder folder;
+  TinyModel model;
+  model.hybrid = true;
+  RunningProgram p = load(folder, model);
+  const std::vector<int64_t> tokens = random_tokens(20, model.vocab, 8);
+  SessionState state = p.new_state(1);
+  const std::vector<int64_t> head(tokens.begin(), tokens.begin() + 12);
+  const std::vector<float> fresh = p.logits("forward_all", head, {0}, state);
+  p.logits("forward_all", {tokens.begin() + 12, tokens.end()}, {12}, state);
+  state.reset();
+  EXPECT_EQ(p.logits("forward_all", head, {0}, state), fresh);
+  // Position 0 alone begins anew too.
+  EXPECT_EQ(p.logits("forward_all", head, {0}, state), fresh);
+}
+
+TEST(SessionState, ABranchGoesOnByItself) {
+  const TemporaryFolder folder;
+  for (const bool hybrid : {false, true}) {
+    TinyModel model = windowed();
+    model.hybrid = hybrid;
+    RunningProgram p = load(folder, model);
+    const std::vector<int64_t> tokens = random_tokens(30, model.vocab, 9);
+    const std::vector<int64_t> others = random_tokens(30, model.vocab, 10);
+    const auto feed = [&](const std::vector<int64_t>& text, int64_t first, int64_t count,
+                          SessionState& state) {
+      return p.logits("forward_all", {text.begin() + first, text.begin() + first + count}, {first},
+                      state);
+    };
+    SessionState state = p.new_state(1);
+    for (int64_t at = 0; at < 20; at += 5) feed(tokens, at, 5, state);
+    SessionState branch = state.branch();
+    EXPECT_EQ(branch.length(0), 20);
+    // In turns, so that each would see what the other stored.
+    std::vector<float> of_branch, of_state;
+    for (int64_t at = 20; at < 30; at += 5) {
+      of_branch = feed(others, at, 5, branch);
+      of_state = feed(tokens, at, 5, state);
+    }
+    std::vector<int64_t> joined(tokens.begin(), tokens.begin() + 20);
+    joined.insert(joined.end(), others.begin() + 20, others.end());
+    const std::vector<float> whole = p.all_logits(tokens, 5);
+    const std::vector<float> whole_branch = p.all_logits(joined, 5);
+    EXPECT_TRUE(std::equal(of_state.begin(), of_state.end(), whole.end() - std::ssize(of_state)));
+    EXPECT_TRUE(
+        std::equal(of_branch.begin(), of_branch.end(), whole_branch.end() - std::ssize(of_branch)));
+    EXPECT_NE(of_state, of_branch);
+  }
+}
+
 }  // namespace
 }  // namespace gumbel

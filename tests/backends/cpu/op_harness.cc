@@ -63,15 +63,25 @@ std::vector<float> Operand::floats() const {
   return {data, data + tensor_.elements()};
 }
 
-Weight::Weight(const Backend& backend, const WeightRows& rows)
-    : buffer_(backend.packed_bytes(rows.type, rows.rows, rows.columns)) {
-  backend.pack(rows, {buffer_.data(), buffer_.size()});
-  packed_ = {rows.type, rows.rows, rows.columns, false, buffer_.data()};
+std::vector<int64_t> Operand::integers() const {
+  const auto* data = tensor_.as<const int64_t>();
+  return {data, data + tensor_.elements()};
+}
+
+Weight::Weight(const Backend& backend, std::span<const WeightRows> matrices)
+    : buffer_(matrices.size() *
+              backend.packed_bytes(matrices[0].type, matrices[0].rows, matrices[0].columns)) {
+  const size_t bytes = buffer_.size() / matrices.size();
+  for (size_t i = 0; i < matrices.size(); ++i)
+    backend.pack(matrices[i], {buffer_.data() + i * bytes, bytes});
+  packed_ = {matrices[0].type,    static_cast<int64_t>(matrices.size()),
+             matrices[0].rows,    matrices[0].columns,
+             /*is_vector=*/false, buffer_.data()};
 }
 
 Weight::Weight(const std::vector<float>& vector) : buffer_(vector.size() * sizeof(float)) {
   std::memcpy(buffer_.data(), vector.data(), buffer_.size());
-  packed_ = {WeightType::kF32, 1, static_cast<int64_t>(vector.size()), true, buffer_.data()};
+  packed_ = {WeightType::kF32, 1, 1, static_cast<int64_t>(vector.size()), true, buffer_.data()};
 }
 
 Cache::Cache(DataType type, int64_t batch, int64_t kv_heads, int64_t key_dim, int64_t value_dim,
@@ -80,25 +90,41 @@ Cache::Cache(DataType type, int64_t batch, int64_t kv_heads, int64_t key_dim, in
       values_(static_cast<size_t>(batch * kv_heads * capacity * value_dim * size_of(type))),
       cache_{type, batch, kv_heads, key_dim, value_dim, capacity, keys_.data(), values_.data()} {}
 
-std::vector<float> run(Backend& backend, const Node& node, std::vector<const Operand*> inputs,
-                       std::vector<const Weight*> weights, const std::vector<int64_t>& output,
-                       Cache* cache) {
-  std::vector<Tensor> input_tensors;
+Recurrent::Recurrent(int64_t batch, int64_t elements)
+    : buffer_(static_cast<size_t>(batch * elements) * sizeof(float)),
+      state_{batch, elements, reinterpret_cast<float*>(buffer_.data())} {}
+
+std::vector<float> Recurrent::floats() const {
+  return {state_.data, state_.data + state_.batch * state_.elements};
+}
+
+void execute(Backend& backend, const Node& node, std::vector<const Operand*> inputs,
+             std::vector<const Weight*> weights, std::vector<const Operand*> outputs, Cache* cache,
+             Recurrent* recurrent) {
+  std::vector<Tensor> input_tensors, output_tensors;
   for (const Operand* input : inputs) input_tensors.push_back(input->tensor());
+  for (const Operand* output : outputs) output_tensors.push_back(output->tensor());
   std::vector<PackedWeight> packed;
   for (const Weight* weight : weights) packed.push_back(weight->packed());
-  const Operand out(DataType::kF32, output.empty() ? std::vector<int64_t>{0} : output);
-  std::vector<Tensor> outputs;
-  if (!output.empty()) outputs.push_back(out.tensor());
   OpCall call;
   call.node = &node;
   call.inputs = input_tensors;
   call.weights = packed;
-  call.outputs = outputs;
+  call.outputs = output_tensors;
   call.cache = cache == nullptr ? nullptr : cache->get();
+  call.recurrent = recurrent == nullptr ? nullptr : recurrent->get();
   const Buffer scratch(backend.scratch_bytes(call));
   call.scratch = {scratch.data(), scratch.size()};
   backend.execute(call);
+}
+
+std::vector<float> run(Backend& backend, const Node& node, std::vector<const Operand*> inputs,
+                       std::vector<const Weight*> weights, const std::vector<int64_t>& output,
+                       Cache* cache) {
+  const Operand out(DataType::kF32, output.empty() ? std::vector<int64_t>{0} : output);
+  std::vector<const Operand*> outputs;
+  if (!output.empty()) outputs.push_back(&out);
+  execute(backend, node, std::move(inputs), std::move(weights), outputs, cache);
   return out.floats();
 }
 

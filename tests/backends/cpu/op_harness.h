@@ -40,6 +40,7 @@ class Operand {
 
   const Tensor& tensor() const { return tensor_; }
   std::vector<float> floats() const;
+  std::vector<int64_t> integers() const;
 
  private:
   Tensor tensor_;
@@ -49,7 +50,9 @@ class Operand {
 /// A weight packed by a backend, or a plain vector.
 class Weight {
  public:
-  Weight(const Backend& backend, const WeightRows& rows);
+  Weight(const Backend& backend, const WeightRows& rows) : Weight(backend, {&rows, 1}) {}
+  /// Several matrices of one shape.
+  Weight(const Backend& backend, std::span<const WeightRows> matrices);
   explicit Weight(const std::vector<float>& vector);
 
   const PackedWeight& packed() const { return packed_; }
@@ -70,6 +73,23 @@ class Cache {
   Buffer keys_, values_;
   KvCache cache_;
 };
+
+/// A recurrent state, NaN to begin with.
+class Recurrent {
+ public:
+  Recurrent(int64_t batch, int64_t elements);
+  RecurrentState* get() { return &state_; }
+  std::vector<float> floats() const;
+
+ private:
+  Buffer buffer_;
+  RecurrentState state_;
+};
+
+/// Executes a node with scratch of exactly the size that the backend asks for, into `outputs`.
+void execute(Backend& backend, const Node& node, std::vector<const Operand*> inputs,
+             std::vector<const Weight*> weights, std::vector<const Operand*> outputs,
+             Cache* cache = nullptr, Recurrent* recurrent = nullptr);
 
 /// Executes a node with scratch of exactly the size that the backend asks for; the output, float32,
 /// is NaN before. An empty `output` is a node without one.

@@ -37,29 +37,75 @@ TEST(VectorOps, Add) {
   compare(node, {&large, &large}, {}, {200, 577});
 }
 
+// Every exponent, either sign, and what is beyond the range of exp.
+std::vector<float> all_magnitudes() {
+  std::vector<float> values = {0.0f,   -0.0f,  kInfinity, -kInfinity, kNaN,
+                               88.7f,  89.0f,  103.9f,    104.0f,     150.0f,
+                               -88.7f, -89.0f, -103.9f,   -104.0f,    -150.0f};
+  for (int exponent = -149; exponent < 128; ++exponent)
+    for (float significand : {1.0f, 1.2345f, -1.0f, -1.5f})
+      values.push_back(std::ldexp(significand, exponent));
+  for (int i = -3000; i < 3000; ++i) values.push_back(static_cast<float>(i) * 0.0371f);
+  return values;
+}
+
 TEST(VectorOps, GatedActivation) {
   std::mt19937 random{2};
   Node node;
   node.op = Op::kGatedActivation;
-  for (Activation activation : {Activation::kSilu, Activation::kGeluTanh}) {
+  for (Activation activation : {Activation::kSilu, Activation::kGeluTanh, Activation::kSigmoid}) {
     node.attributes.activation = activation;
     for (int64_t n : kLengths) {
       const Operand gate({n}, random_floats(static_cast<size_t>(n), random, 4.0f));
       const Operand up({n}, random_floats(static_cast<size_t>(n), random));
       compare(node, {&gate, &up}, {}, {n});
     }
-    // Every exponent, either sign, and what is beyond the range of exp.
-    std::vector<float> values = {0.0f,   -0.0f,  kInfinity, -kInfinity, kNaN,
-                                 88.7f,  89.0f,  103.9f,    104.0f,     150.0f,
-                                 -88.7f, -89.0f, -103.9f,   -104.0f,    -150.0f};
-    for (int exponent = -149; exponent < 128; ++exponent)
-      for (float significand : {1.0f, 1.2345f, -1.0f, -1.5f})
-        values.push_back(std::ldexp(significand, exponent));
-    for (int i = -3000; i < 3000; ++i) values.push_back(static_cast<float>(i) * 0.0371f);
+    const std::vector<float> values = all_magnitudes();
     const auto n = static_cast<int64_t>(values.size());
     const Operand gate({n}, values);
     const Operand ones({n}, std::vector<float>(values.size(), 1.0f));
     compare(node, {&gate, &ones}, {}, {n});
+  }
+}
+
+TEST(VectorOps, OneGateForARow) {
+  std::mt19937 random{7};
+  Node node;
+  node.op = Op::kGatedActivation;
+  node.attributes.activation = Activation::kSigmoid;
+  for (int64_t n : kLengths) {
+    const Operand gate({3, 5, 1}, random_floats(15, random, 4.0f));
+    const Operand up({3, 5, n}, random_floats(static_cast<size_t>(15 * n), random));
+    compare(node, {&gate, &up}, {}, {3, 5, n});
+  }
+}
+
+TEST(VectorOps, ScaleAndSoftCap) {
+  std::mt19937 random{8};
+  for (Op op : {Op::kScale, Op::kSoftCap}) {
+    Node node;
+    node.op = op;
+    node.attributes.scale = 30.0f;
+    for (int64_t n : kLengths) {
+      const Operand x({2, n}, random_floats(static_cast<size_t>(2 * n), random, 20.0f));
+      compare(node, {&x}, {}, {2, n});
+    }
+    const std::vector<float> values = all_magnitudes();
+    const auto n = static_cast<int64_t>(values.size());
+    const Operand x({n}, values);
+    compare(node, {&x}, {}, {n});
+  }
+}
+
+TEST(VectorOps, Slice) {
+  std::mt19937 random{9};
+  Node node;
+  node.op = Op::kSlice;
+  const Operand x({2, 70, 300}, random_floats(2 * 70 * 300, random));
+  for (const auto& [begin, end] : {std::pair<int64_t, int64_t>{0, 300}, {0, 1}, {17, 290}}) {
+    node.attributes.begin = begin;
+    node.attributes.end = end;
+    compare(node, {&x}, {}, {2, 70, end - begin});
   }
 }
 
