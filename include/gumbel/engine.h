@@ -125,6 +125,10 @@ class Session {
   /// From any thread: the call that runs now, or else the next one, returns at its next chunk
   /// without a draw, a terminal token of id -1. What was fed stays fed.
   void stop();
+  /// A second session at this one's position with the same past, drawn token included, and empty
+  /// statistics; from here on neither sees what the other is fed. Throws Error(kFailedState) where
+  /// this session failed.
+  Session branch() const;
   /// Back to position 0, with the statistics, and usable again after a failure.
   void reset();
 

@@ -54,6 +54,16 @@ struct Session::Impl {
     positions.reserve(static_cast<size_t>(owner.info.max_prefill_chunk));
   }
 
+  // A branch of `other`.
+  explicit Impl(const Impl& other)
+      : engine(other.engine),
+        state(other.state.branch()),
+        detokenizer(other.detokenizer),
+        last(other.last) {
+    feed.reserve(other.feed.capacity());
+    positions.reserve(other.positions.capacity());
+  }
+
   Engine::Impl& engine;
   SessionState state;
   std::optional<Detokenizer> detokenizer;
@@ -225,6 +235,11 @@ int64_t Session::last_token() const { return impl_->last; }
 int64_t Session::remaining() const { return impl_->max_length() - impl_->position(); }
 
 void Session::stop() { impl_->stop_requested = true; }
+
+Session Session::branch() const {
+  impl_->check_usable();
+  return Session(std::make_unique<Impl>(*impl_));
+}
 
 void Session::reset() {
   impl_->state.reset();

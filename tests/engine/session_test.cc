@@ -16,6 +16,10 @@ using Ids = std::vector<int64_t>;
 
 constexpr Sampling kSampled{1.0f, 40, 0.95f, 0.01f, 7};
 
+// A model of each kind of state: rings beside whole caches, caches that layers share, recurrent
+// states beside whole caches.
+constexpr const char* kStates[] = {"gemma3", "gemma4_e2b", "qwen3_5_moe"};
+
 struct SessionTest : testing::Test {
   TemporaryFolder folder;
   std::filesystem::path sampled(const std::string& model) {
@@ -24,7 +28,8 @@ struct SessionTest : testing::Test {
 };
 
 TEST_F(SessionTest, ChunksDoNotMatter) {
-  for (const char* model : {"gemma3", "qwen3"}) {
+  for (const char* model :
+       {"gemma3", "qwen3", "gemma4", "gemma4_moe", "gemma4_e2b", "qwen3_5_moe"}) {
     const auto program = sampled(model);
     Engine one_by_one(with_chunks(folder, program, 1, 1), kOneThread);
     for (const size_t length : {1u, 15u, 150u, 201u}) {
@@ -42,14 +47,16 @@ TEST_F(SessionTest, ChunksDoNotMatter) {
 }
 
 TEST_F(SessionTest, PrefillMethodIsOnlyAShortcut) {
-  const auto program = with_chunks(folder, sampled("gemma3"), 1, 32);
-  const auto plain = edited(folder, "plain", program, [](Program& p) {
-    ASSERT_EQ(std::erase_if(p.methods, [](const Method& m) { return m.name == "prefill"; }), 1u);
-  });
-  Engine with(program, kOneThread);
-  Engine without(plain, kOneThread);
-  const Ids prompt = some_tokens(130);
-  EXPECT_EQ(drawn(with, prompt, kSampled, 20), drawn(without, prompt, kSampled, 20));
+  for (const char* model : kStates) {
+    const auto program = with_chunks(folder, sampled(model), 1, 32);
+    const auto plain = edited(folder, std::string("plain-") + model, program, [](Program& p) {
+      ASSERT_EQ(std::erase_if(p.methods, [](const Method& m) { return m.name == "prefill"; }), 1u);
+    });
+    Engine with(program, kOneThread);
+    Engine without(plain, kOneThread);
+    const Ids prompt = some_tokens(130);
+    EXPECT_EQ(drawn(with, prompt, kSampled, 20), drawn(without, prompt, kSampled, 20)) << model;
+  }
 }
 
 TEST_F(SessionTest, SecondPromptContinuesTheFirst) {
@@ -68,23 +75,50 @@ TEST_F(SessionTest, SecondPromptContinuesTheFirst) {
 }
 
 TEST_F(SessionTest, InterleavedSessionsEqualSoloRuns) {
-  Engine engine(sampled("gemma3"), kOneThread);
-  const Ids a = some_tokens(60, 1);
-  const Ids b = some_tokens(33, 2);
-  const Sampling hot{1.5f, 0, 1.0f, 0.0f, 99};
-  const Ids solo_a = drawn(engine, a, kSampled, 30);
-  const Ids solo_b = drawn(engine, b, hot, 30);
-  EXPECT_NE(solo_a, solo_b);
-  Session session_a = engine.create_session();
-  Session session_b = engine.create_session();
-  Ids ids_a = {session_a.prefill(a, kSampled).id};
-  Ids ids_b = {session_b.prefill(b, hot).id};
-  while (ids_a.size() < 30) {
-    ids_a.push_back(session_a.decode(kSampled).id);
-    ids_b.push_back(session_b.decode(hot).id);
+  for (const char* model : kStates) {
+    Engine engine(sampled(model), kOneThread);
+    const Ids a = some_tokens(60, 1);
+    const Ids b = some_tokens(33, 2);
+    const Sampling hot{1.5f, 0, 1.0f, 0.0f, 99};
+    const Ids solo_a = drawn(engine, a, kSampled, 30);
+    const Ids solo_b = drawn(engine, b, hot, 30);
+    EXPECT_NE(solo_a, solo_b);
+    Session session_a = engine.create_session();
+    Session session_b = engine.create_session();
+    Ids ids_a = {session_a.prefill(a, kSampled).id};
+    Ids ids_b = {session_b.prefill(b, hot).id};
+    while (ids_a.size() < 30) {
+      ids_a.push_back(session_a.decode(kSampled).id);
+      ids_b.push_back(session_b.decode(hot).id);
+    }
+    EXPECT_EQ(ids_a, solo_a) << model;
+    EXPECT_EQ(ids_b, solo_b) << model;
   }
-  EXPECT_EQ(ids_a, solo_a);
-  EXPECT_EQ(ids_b, solo_b);
+}
+
+TEST_F(SessionTest, ABranchGoesOnByItself) {
+  for (const char* model : kStates) {
+    Engine engine(sampled(model), kOneThread);
+    const Ids prompt = some_tokens(40, 1);
+    const Sampling other{1.5f, 0, 1.0f, 0.0f, 99};
+    const Ids expected = drawn(engine, prompt, kSampled, 30);
+    Session session = engine.create_session();
+    Ids ids = drawn(session, prompt, kSampled, 10);
+    Session branch = session.branch();
+    EXPECT_EQ(branch.position(), session.position());
+    EXPECT_EQ(branch.last_token(), ids.back());
+    EXPECT_EQ(branch.statistics().decode_tokens, 0);
+    Ids of_branch;
+    while (ids.size() < 30) {
+      of_branch.push_back(branch.decode(other).id);
+      ids.push_back(session.decode(kSampled).id);
+    }
+    EXPECT_EQ(ids, expected) << model;
+    // What the branch draws is what a session draws that was fed the same.
+    Session again = engine.create_session();
+    drawn(again, prompt, kSampled, 10);
+    for (const int64_t id : of_branch) EXPECT_EQ(again.decode(other).id, id) << model;
+  }
 }
 
 TEST_F(SessionTest, SessionsOfOneEngineRunFromTwoThreads) {
@@ -108,15 +142,17 @@ TEST_F(SessionTest, SessionsOfOneEngineRunFromTwoThreads) {
 }
 
 TEST_F(SessionTest, ResetForgetsEverything) {
-  Engine engine(sampled("gemma3"), kOneThread);
-  Session session = engine.create_session();
-  const Ids expected = drawn(session, some_tokens(40), kSampled, 20);
-  drawn(session, some_tokens(90, 5), kGreedy, 20);
-  session.reset();
-  EXPECT_EQ(session.position(), 0);
-  EXPECT_EQ(session.last_token(), -1);
-  EXPECT_EQ(session.remaining(), engine.info().max_sequence_length);
-  EXPECT_EQ(drawn(session, some_tokens(40), kSampled, 20), expected);
+  for (const char* model : kStates) {
+    Engine engine(sampled(model), kOneThread);
+    Session session = engine.create_session();
+    const Ids expected = drawn(session, some_tokens(40), kSampled, 20);
+    drawn(session, some_tokens(90, 5), kGreedy, 20);
+    session.reset();
+    EXPECT_EQ(session.position(), 0);
+    EXPECT_EQ(session.last_token(), -1);
+    EXPECT_EQ(session.remaining(), engine.info().max_sequence_length);
+    EXPECT_EQ(drawn(session, some_tokens(40), kSampled, 20), expected) << model;
+  }
 }
 
 TEST_F(SessionTest, EnginesAndSessionsMove) {
