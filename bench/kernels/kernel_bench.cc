@@ -76,7 +76,7 @@ void linear(benchmark::State& state, CpuTarget target, WeightType type, int thre
   node.op = Op::kLinear;
   const Tensor inputs[] = {tensor(DataType::kF32, {m, k}, x)};
   const Tensor outputs[] = {tensor(DataType::kF32, {m, n}, y)};
-  PackedWeight matrix[] = {{type, n, k, false, weights.data()}};
+  PackedWeight matrix[] = {{type, 1, n, k, false, weights.data()}};
   OpCall call;
   call.node = &node;
   call.inputs = inputs;

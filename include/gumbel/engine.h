@@ -3,6 +3,7 @@
 
 #include <gumbel/error.h>
 #include <gumbel/message.h>
+#include <gumbel/reply.h>
 #include <gumbel/sampling.h>
 
 #include <cstdint>
@@ -34,7 +35,9 @@ struct ModelInfo {
   int64_t bos_id = -1;        ///< -1: none
   std::vector<int64_t> eos_ids;
   bool has_tokenizer = false;
-  std::string chat_format;  ///< "chatml", "llama3", "gemma3"; empty: none, text is completed
+  /// "chatml", "qwen3.5", "llama3", "gemma3", "gemma4"; empty: none, text is completed.
+  std::string chat_format;
+  bool can_think = false;  ///< the chat format has thinking
   std::map<std::string, std::string> provenance;
 };
 
@@ -81,13 +84,21 @@ class Engine {
   /// text are text, unless `parse_control`. Throws Error(kUnsupported) without a tokenizer, as do
   /// the other functions on text.
   std::vector<int64_t> encode(std::string_view text, bool parse_control = false) const;
-  /// Token ids of a conversation in the model's chat format, up to where its answer begins. Throws
-  /// Error(kUnsupported) without a chat format.
-  std::vector<int64_t> encode_chat(std::span<const Message> messages) const;
+  /// Token ids of a conversation in the model's chat format, up to where its answer begins.
+  /// Thoughts in earlier answers are left out where the model's template leaves them out. Throws
+  /// Error(kUnsupported) without a chat format, and for a `thinking` that the format does not have.
+  std::vector<int64_t> encode_chat(std::span<const Message> messages,
+                                   Thinking thinking = Thinking::kDefault) const;
   /// Token ids that follow an answer in a session: the end of the answer's turn, unless `last`, the
   /// session's last token, is that already; the user's message; and the beginning of the next
-  /// answer.
-  std::vector<int64_t> encode_reply(std::string_view user_message, int64_t last) const;
+  /// answer. What the session holds stays as it was drawn, thoughts included, so that nothing is
+  /// computed again; to be rid of them, or to begin or end `thinking` in a conversation (Gemma 4
+  /// says it in the system message), use encode_chat() in a session that was reset.
+  std::vector<int64_t> encode_reply(std::string_view user_message, int64_t last,
+                                    Thinking thinking = Thinking::kDefault) const;
+  /// Divides the reply to what encode_chat() or encode_reply() made with the same `thinking` into
+  /// thought and answer. Throws as they do. Independent of the engine once it is made.
+  ReplySplitter reply_splitter(Thinking thinking = Thinking::kDefault) const;
   /// The text of `ids`; control tokens do not appear.
   std::string decode(std::span<const int64_t> ids) const;
 

@@ -22,6 +22,10 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return bytes_; }
 
+  /// Takes the pages that `part` of a mapping touches out of this process's memory; they are read
+  /// again when touched. Without it, all that was read of a large file counts as resident.
+  static void release(std::span<const std::byte> part);
+
  private:
   std::span<const std::byte> bytes_;
 };

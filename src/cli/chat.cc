@@ -15,14 +15,20 @@ void Chat::reset() {
   history_.clear();
 }
 
+void Chat::set_thinking(Thinking thinking) {
+  engine_.reply_splitter(thinking);  // refuses what the format does not have
+  says_thinking_ = says_thinking_ && thinking == thinking_;
+  thinking_ = thinking;
+}
+
 // The tokens to feed for the answer to `user`: the continuation of what the session holds, or,
 // where that leaves too little room, the conversation from its first turn that fits, in a session
-// reset.
+// reset. So too after a change of thinking, which the system message may have to say.
 std::vector<int64_t> Chat::next_tokens(const std::string& user) {
   const int64_t context = engine_.info().max_sequence_length;
   const int64_t room_for_answer = std::min<int64_t>(256, context / 4);
-  if (session_.position() > 0) {
-    std::vector<int64_t> tokens = engine_.encode_reply(user, session_.last_token());
+  if (session_.position() > 0 && says_thinking_) {
+    std::vector<int64_t> tokens = engine_.encode_reply(user, session_.last_token(), thinking_);
     // The last drawn token is fed before them.
     if (static_cast<int64_t>(tokens.size()) + 1 + room_for_answer <= session_.remaining())
       return tokens;
@@ -34,7 +40,7 @@ std::vector<int64_t> Chat::next_tokens(const std::string& user) {
     messages.insert(messages.end(), history_.begin() + static_cast<std::ptrdiff_t>(dropped),
                     history_.end());
     messages.push_back({"user", user});
-    std::vector<int64_t> tokens = engine_.encode_chat(messages);
+    std::vector<int64_t> tokens = engine_.encode_chat(messages, thinking_);
     const auto length = static_cast<int64_t>(tokens.size());
     if (dropped < history_.size() && length + room_for_answer > context) {
       dropped += 2;
@@ -51,13 +57,15 @@ std::vector<int64_t> Chat::next_tokens(const std::string& user) {
                  context, dropped / 2);
     history_.erase(history_.begin(), history_.begin() + static_cast<std::ptrdiff_t>(dropped));
     session_.reset();
+    says_thinking_ = true;
     return tokens;
   }
 }
 
 Answer Chat::send(const std::string& user, const GenerateOptions& options) {
   const std::vector<int64_t> tokens = next_tokens(user);
-  Answer answer = generate(session_, tokens, options);
+  ReplySplitter splitter = engine_.reply_splitter(thinking_);
+  Answer answer = generate(session_, tokens, options, &splitter);
   if (answer.tokens == 0) {
     // Interrupted before the answer: the session may hold a part of the message. The next message
     // begins from the history, which does not have this one.

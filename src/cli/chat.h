@@ -22,6 +22,10 @@ class Chat {
   /// and so it is after a message that was interrupted before its answer began.
   Answer send(const std::string& user, const GenerateOptions& options);
 
+  /// Whether answers are thought out from the next one on. Throws Error(kUnsupported) where the
+  /// chat format does not have that; all is then as before.
+  void set_thinking(Thinking thinking);
+
   /// Forgets the conversation, but not the system message.
   void reset();
 
@@ -34,10 +38,13 @@ class Chat {
   Engine& engine_;
   Session session_;
   std::string system_;
-  std::vector<Message> history_;  // user and assistant in turn
+  std::vector<Message> history_;  // user and assistant in turn, without thoughts
+  Thinking thinking_ = Thinking::kDefault;
+  bool says_thinking_ = true;  // what the session holds was written for `thinking_`
 };
 
-/// A chat on the terminal until /exit or the end of input: /reset, /seed N, /temperature T.
+/// A chat on the terminal until /exit or the end of input: /reset, /seed N, /temperature T,
+/// /thinking on|off.
 void run_interactive(Chat& chat, GenerateOptions options, bool statistics);
 
 /// Prints times, rates and memory of `session` to standard error.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -11,7 +12,10 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/precision.h"
 #include "export/export.h"
 #include "export/import.h"
 
@@ -26,27 +30,46 @@ struct ExportCommand {
   std::optional<int64_t> max_sequence_length;
   std::string kv;
   std::string backend = "cpu";
+  int threads = 0;
 
   void run() const;
 };
 
-// A line on a terminal that says how far the export is, renewed a few times a second.
+// A bar on a terminal that says how far the export is, renewed a few times a second.
 class Progress {
  public:
-  void operator()(uint64_t written, uint64_t total) {
+  Progress() = default;
+  // Whatever comes next, an error too, has a line of its own.
+  ~Progress() {
+    if (shown_) fmt::print(stderr, "\n");
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void show(const ExportProgress& state) {
     const auto now = std::chrono::steady_clock::now();
-    if (now - shown_ < std::chrono::milliseconds(200) && written < total) return;
-    shown_ = now;
-    const double seconds = std::chrono::duration<double>(now - start_).count();
-    const double rate = static_cast<double>(written) / std::max(seconds, 1e-3);
-    fmt::print(stderr, "\rexporting: {} of {} MiB, {:.0f} MiB/s, {:.0f} s left   ", written >> 20,
-               total >> 20, rate / (1 << 20), static_cast<double>(total - written) / rate);
-    if (written == total) fmt::print(stderr, "\n");
+    if (shown_ && now - last_ < std::chrono::milliseconds(200) && state.written < state.total)
+      return;
+    last_ = now;
+    shown_ = true;
+    const double seconds = std::max(std::chrono::duration<double>(now - start_).count(), 1e-3);
+    const double share = static_cast<double>(state.written) / static_cast<double>(state.total);
+    const auto filled = static_cast<size_t>(share * kWidth);
+    const auto rate = [&](uint64_t bytes) { return static_cast<double>(bytes) / 1e6 / seconds; };
+    const double left = share > 0 ? seconds * (1 - share) / share : 0;
+    const auto whole = static_cast<int64_t>(std::ceil(left));
+    // The spaces cover a longer line before it.
+    fmt::print(stderr,
+               "\r[{}{}] {:3.0f} %, {:.0f} MB/s read, {:.0f} MB/s written, {}:{:02} left    ",
+               std::string(filled, '='), std::string(kWidth - filled, ' '), 100 * share,
+               rate(state.read), rate(state.written), whole / 60, whole % 60);
   }
 
  private:
+  static constexpr size_t kWidth = 24;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point shown_;
+  std::chrono::steady_clock::time_point last_;
+  bool shown_ = false;
 };
 
 volatile std::sig_atomic_t pending_signal = 0;
@@ -79,17 +102,17 @@ class SignalScope {
 };
 
 // Refuses an output that is, under any name, the source or a file of its folder: the program would
-// replace the only copy of what it was made from.
+// replace the only copy of what it was made from. The same goes for the name it is written under.
 void verify_output_is_no_source(std::string_view source, const std::filesystem::path& output) {
   constexpr std::string_view kRandom = "random:";
   if (source.starts_with(kRandom)) source.remove_prefix(kRandom.size());
   std::error_code ignored;
   const auto verify = [&](const std::filesystem::path& path) {
-    if (std::filesystem::equivalent(path, output, ignored))
-      fail(ErrorCode::kInvalidArgument, "-o: expected another file than the source's {}, got {}",
-           path.string(), output.string());
+    for (const std::filesystem::path& written : {output, OutputFile::temporary_path(output)})
+      if (std::filesystem::equivalent(path, written, ignored))
+        fail(ErrorCode::kInvalidArgument, "-o: expected another file than the source's {}, got {}",
+             path.string(), written.string());
   };
-  if (!std::filesystem::is_regular_file(output, ignored)) return;
   verify(source);
   if (!std::filesystem::is_directory(source, ignored)) return;
   for (const char* name : {"config.json", "generation_config.json", "tokenizer.json",
@@ -102,23 +125,24 @@ void verify_output_is_no_source(std::string_view source, const std::filesystem::
 void ExportCommand::run() const {
   ExportOptions options;
   options.sample = sample;
+  options.threads = threads;
   options.quantization = quantize == "q8"   ? Quantization::kQ8
                          : quantize == "q4" ? Quantization::kQ4
                                             : Quantization::kNone;
   options.max_sequence_length = max_sequence_length;
   if (!kv.empty()) options.kv_type = kv == "f16" ? DataType::kF16 : DataType::kF32;
   const bool shows_progress = isatty(STDERR_FILENO) != 0;
-  options.progress = [shows_progress, progress = Progress()](uint64_t written,
-                                                             uint64_t total) mutable {
-    if (pending_signal != 0) throw Interrupted{};
-    if (shows_progress) progress(written, total);
-  };
 
   verify_output_is_no_source(source, output);
   const std::unique_ptr<Backend> packer = make_backend(backend, 1);
   const ImportedModel model = import_model(source);
   const Program program = [&] {
     const SignalScope scope;
+    Progress progress;
+    options.progress = [&](const ExportProgress& state) {
+      if (pending_signal != 0) throw Interrupted{};
+      if (shows_progress && state.total > 0) progress.show(state);
+    };
     return export_program(model, options, *packer, output);
   }();
   uint64_t bytes = 0;
@@ -127,6 +151,8 @@ void ExportCommand::run() const {
              model.config.architecture, model.source_name, bytes >> 20,
              program.constant("get_max_seq_len"), sample ? "tokens" : "logits");
   for (const std::string& note : model.notes) fmt::print("{}: {}\n", model.source_name, note);
+  if (const std::string kept = kept_precision(program); !kept.empty())
+    fmt::print("{}: {}\n", output, kept);
   if (program.chat_format.empty())
     fmt::print("{}: no known chat template: programs complete raw text\n", model.source_name);
 }
@@ -150,6 +176,9 @@ void add_export_command(CLI::App& app) {
       ->check(CLI::IsMember({"f16", "f32"}));
   sub->add_option("--backend", command->backend, "Backend to pack weights for")
       ->capture_default_str();
+  sub->add_option("--threads", command->threads,
+                  "Threads that quantize and pack (default: the physical cores)")
+      ->check(positive());
   sub->callback([command] {
     try {
       command->run();

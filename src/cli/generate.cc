@@ -1,6 +1,7 @@
 #include "cli/generate.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -41,20 +42,54 @@ class InterruptScope {
 };
 
 void write_out(const std::string& text) {
-  if (text.empty()) return;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     fail(ErrorCode::kIo, "standard output: cannot write: {}", strerror(errno));
 }
 
+// Writes a thought to standard error, which may be closed.
+class ThoughtWriter {
+ public:
+  ThoughtWriter() = default;
+  ~ThoughtWriter() { end(); }
+  ThoughtWriter(const ThoughtWriter&) = delete;
+  ThoughtWriter& operator=(const ThoughtWriter&) = delete;
+
+  void write(const std::string& thought) {
+    if (thought.empty()) return;
+    if (!open_ && dims_) std::fputs("\x1b[2m", stderr);
+    open_ = true;
+    std::fwrite(thought.data(), 1, thought.size(), stderr);
+    std::fflush(stderr);
+  }
+  // Ends the line, so that what follows begins one.
+  void end() {
+    if (open_) std::fputs(dims_ ? "\x1b[0m\n" : "\n", stderr);
+    open_ = false;
+  }
+
+ private:
+  const bool dims_ = ::isatty(STDERR_FILENO) != 0;
+  bool open_ = false;
+};
+
 }  // namespace
 
-Answer generate(Session& session, std::span<const int64_t> tokens, const GenerateOptions& options) {
+Answer generate(Session& session, std::span<const int64_t> tokens, const GenerateOptions& options,
+                ReplySplitter* splitter) {
   const InterruptScope interruptible(session);
   StopMatcher stop(options.stop);
+  ThoughtWriter thought_writer;
   Answer answer;
-  const auto emit = [&](const std::string& text) {
+  const auto emit_answer = [&](const std::string& text) {
+    if (text.empty()) return;
+    thought_writer.end();
     answer.text += text;
     write_out(text);
+  };
+  const auto emit = [&](const ReplyText& reply) {
+    answer.thought += reply.thought;
+    thought_writer.write(reply.thought);
+    emit_answer(stop.add(reply.answer));
   };
   Token token = session.prefill(tokens, options.sampling);
   fmt::print(stderr, "{}", options.notes);
@@ -64,7 +99,7 @@ Answer generate(Session& session, std::span<const int64_t> tokens, const Generat
       break;
     }
     ++answer.tokens;
-    emit(stop.add(token.text));
+    emit(splitter ? splitter->add(token) : ReplyText{"", token.text});
     if (stop.stopped()) {
       answer.reason = EndReason::kStopString;
       break;
@@ -83,7 +118,8 @@ Answer generate(Session& session, std::span<const int64_t> tokens, const Generat
     }
     token = session.decode(options.sampling);
   }
-  emit(stop.finish());
+  if (splitter != nullptr) emit(splitter->finish());
+  emit_answer(stop.finish());
   return answer;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/precision.h"
 #include "program/program_file.h"
 #include "runtime/memory_plan.h"
 #include "runtime/session_state.h"
@@ -63,6 +64,7 @@ void print_weights(const Program& program, bool each) {
              program.packing);
   for (const auto& [type, sum] : by_type)
     fmt::print("  {}: {} tensors, {} bytes\n", type, sum.first, sum.second);
+  if (const std::string kept = kept_precision(program); !kept.empty()) fmt::print("  {}\n", kept);
   if (!each) return;
   for (const WeightInfo& weight : program.weights)
     fmt::print("  {} {} {}: {} bytes at {}, xxh3 {:016x}\n", weight.name, traits(weight.type).name,

@@ -72,9 +72,14 @@ bool run_command(std::string_view line, Chat& chat, GenerateOptions& options) {
     if (!(temperature >= 0 && temperature <= 2))
       fail(ErrorCode::kInvalidArgument, "/temperature: expected 0 to 2, got {}", argument);
     options.sampling.temperature = temperature;
+  } else if (command == "/thinking") {
+    const auto thinking = thinking_named(argument);
+    if (!thinking)
+      fail(ErrorCode::kInvalidArgument, "/thinking: expected on or off, got '{}'", argument);
+    chat.set_thinking(*thinking);
   } else {
-    fail(ErrorCode::kInvalidArgument, "expected /reset, /seed N, /temperature T or /exit, got '{}'",
-         command);
+    fail(ErrorCode::kInvalidArgument,
+         "expected /reset, /seed N, /temperature T, /thinking on|off or /exit, got '{}'", command);
   }
   return true;
 }
@@ -97,7 +102,8 @@ void run_interactive(Chat& chat, GenerateOptions options, bool statistics) {
   struct sigaction ignore{};
   ignore.sa_handler = [](int) {};
   ::sigaction(SIGINT, &ignore, nullptr);
-  fmt::print(stderr, "seed {}; /reset, /seed N, /temperature T, /exit\n", options.sampling.seed);
+  fmt::print(stderr, "seed {}; /reset, /seed N, /temperature T, {}/exit\n", options.sampling.seed,
+             chat.engine().info().can_think ? "/thinking on|off, " : "");
   while (const auto line = read_line()) {
     if (line->empty()) continue;
     try {

@@ -45,6 +45,12 @@ void add_sampling_options(CLI::App& command, SamplingOptions& options) {
       ->check(whole_number(INT64_MIN, "a whole number of 64 bits"));
 }
 
+std::optional<Thinking> thinking_named(std::string_view name) {
+  if (name == "on") return Thinking::kOn;
+  if (name == "off") return Thinking::kOff;
+  return {};
+}
+
 int64_t seed_or_random(int64_t seed) {
   if (seed != -1) return seed;
   // 31 bits: easy to type again.

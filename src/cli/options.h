@@ -1,12 +1,14 @@
 // Options that several subcommands share.
 #pragma once
 
+#include <gumbel/reply.h>
 #include <gumbel/sampling.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace gumbel::cli {
 
@@ -29,6 +31,9 @@ struct SamplingOptions {
   std::optional<int64_t> seed;
 };
 void add_sampling_options(CLI::App& command, SamplingOptions& options);
+
+/// What "on" and "off" mean; nothing for other names.
+std::optional<Thinking> thinking_named(std::string_view name);
 
 /// `seed`, or a random one for -1.
 int64_t seed_or_random(int64_t seed);

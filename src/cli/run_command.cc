@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct RunCommand {
   DeviceOptions device;
   int64_t max_new_tokens = 0;
   std::string system;
+  std::string thinking_name;
   std::vector<std::string> stop;
   bool ignore_eos = false;
   bool raw_prompt = false;
@@ -77,11 +79,17 @@ void RunCommand::run() const {
   if (!system.empty() && !chats)
     fail(ErrorCode::kUnsupported, "--system: expected a program with a chat format{}",
          raw_prompt ? " and no --raw-prompt" : "");
+  const std::optional<Thinking> named = thinking_named(thinking_name);
+  if (named && !chats)
+    fail(ErrorCode::kUnsupported, "--thinking: expected a program with a chat format{}",
+         raw_prompt ? " and no --raw-prompt" : "");
+  const Thinking thinking = named.value_or(Thinking::kDefault);
   if (!has_prompt) {
     if (!chats)
       fail(ErrorCode::kUnsupported,
            "a chat: expected a program with a chat format; complete text with --prompt");
     Chat chat(engine, system);
+    chat.set_thinking(thinking);
     run_interactive(chat, options, statistics);
     return;
   }
@@ -94,10 +102,13 @@ void RunCommand::run() const {
   std::vector<Message> messages;
   if (!system.empty()) messages.push_back({"system", system});
   messages.push_back({"user", text});
-  const std::vector<int64_t> tokens = chats ? engine.encode_chat(messages) : engine.encode(text);
+  const std::vector<int64_t> tokens =
+      chats ? engine.encode_chat(messages, thinking) : engine.encode(text);
   if (tokens.empty()) fail(ErrorCode::kInvalidArgument, "the prompt: expected at least one token");
   Session session = engine.create_session();
-  const Answer answer = generate(session, tokens, options);
+  std::optional<ReplySplitter> splitter;
+  if (chats) splitter.emplace(engine.reply_splitter(thinking));
+  const Answer answer = generate(session, tokens, options, splitter ? &*splitter : nullptr);
   fmt::print("\n");
   std::fflush(stdout);  // before what goes to standard error
   if (answer.reason == EndReason::kContextFull)
@@ -132,7 +143,7 @@ void add_run_command(CLI::App& app) {
   CLI::App* sub = app.add_subcommand(
       "run",
       "Answer a prompt; without one, on a terminal, chat (/reset, /seed N, /temperature T, "
-      "/exit)");
+      "/thinking on|off, /exit)");
   sub->add_option("FILE", command->program, "Program file")->required();
   command->prompt_option = sub->add_option("--prompt", command->prompt, "The user's message");
   command->prompt_file_option =
@@ -143,6 +154,10 @@ void add_run_command(CLI::App& app) {
                   "Tokens to draw at most (default: to the end of the turn or the context)")
       ->check(positive());
   sub->add_option("--system", command->system, "System message");
+  sub->add_option("--thinking", command->thinking_name,
+                  "on or off: whether the model thinks before it answers; the thought goes to "
+                  "standard error (default: what its chat template does)")
+      ->check(CLI::IsMember({"on", "off"}));
   sub->add_option("--stop", command->stop, "Text that ends the answer; may be repeated")
       ->take_all()
       ->allow_extra_args(false);  // one text each, so that FILE may follow

@@ -113,6 +113,7 @@ Engine::Impl::Impl(const std::filesystem::path& path, const EngineOptions& optio
   if (!program.chat_format.empty()) {
     chat_format = parse_chat_format(program.chat_format);
     info.chat_format = chat_format->name;
+    info.can_think = chat_format->thinks || chat_format->thinking_switch;
   }
 }
 
@@ -155,12 +156,15 @@ std::vector<int64_t> Engine::encode(std::string_view text, bool parse_control) c
   return ids;
 }
 
-std::vector<int64_t> Engine::encode_chat(std::span<const Message> messages) const {
-  return gumbel::encode_chat(impl_->text(), impl_->chat(), messages);
+std::vector<int64_t> Engine::encode_chat(std::span<const Message> messages,
+                                         Thinking thinking) const {
+  return gumbel::encode_chat(impl_->text(), impl_->chat(), messages,
+                             /*add_generation_prompt=*/true, thinking);
 }
 
-std::vector<int64_t> Engine::encode_reply(std::string_view user_message, int64_t last) const {
-  return gumbel::encode_reply(impl_->text(), impl_->chat(), user_message, last);
+std::vector<int64_t> Engine::encode_reply(std::string_view user_message, int64_t last,
+                                          Thinking thinking) const {
+  return gumbel::encode_reply(impl_->text(), impl_->chat(), user_message, last, thinking);
 }
 
 std::string Engine::decode(std::span<const int64_t> ids) const {

@@ -21,8 +21,13 @@ class CheckpointTensor {
   virtual WeightType type() const = 0;
   /// Outermost dimension first, as Hugging Face writes it: [rows, columns] of a matrix.
   virtual const std::vector<int64_t>& shape() const = 0;
-  /// Reads rows [first, first + count) of a matrix (a vector is one row) into `out`, resizing it.
+  /// Reads rows [first, first + count) of a matrix (a vector is one row; all dimensions
+  /// but the last count as rows) into `out`, resizing it.
+  /// Several threads may read at once.
   virtual void read_rows(int64_t first, int64_t count, WeightRows& out) const = 0;
+  /// Says that rows were read and are not needed soon: what memory holds of them can go. They may
+  /// be read again.
+  virtual void release_rows(int64_t /*first*/, int64_t /*count*/) const {}
 };
 
 /// The tensors of a checkpoint, looked up by Hugging Face name.

@@ -1,6 +1,8 @@
 #include "export/export.h"
 
 #include <algorithm>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "export/prune.h"
 #include "export/quantize.h"
 #include "export/sampling_head.h"
+#include "export/weight_writer.h"
 #include "program/program_file.h"
 #include "text/chat_format.h"
 #include "text/chat_format_record.h"
@@ -22,8 +25,6 @@ constexpr int64_t kDefaultMaxSequenceLength = 8192;
 // Long enough that a chunk's arithmetic hides the reading of the weights, short enough that its
 // activations stay in the second-level cache.
 constexpr int64_t kMaxPrefillChunk = 128;
-// Rows are read, quantized, packed and written in pieces of about this many elements.
-constexpr int64_t kElementsAtOnce = int64_t{1} << 22;
 
 // What a method returns of the logits.
 enum class Returns { kNothing, kLastLogits, kAllLogits };
@@ -46,6 +47,18 @@ void build_method(ProgramBuilder& program, const ModelConfig& config, const std:
   ValueId logits = g.linear(x, head, config.vocab_size, WeightRole::kTokenTable);
   if (config.final_logit_softcap > 0) logits = g.soft_cap(logits, config.final_logit_softcap);
   g.finish({logits});
+}
+
+std::string_view name(Quantization quantization) {
+  switch (quantization) {
+    case Quantization::kNone:
+      break;
+    case Quantization::kQ8:
+      return "q8";
+    case Quantization::kQ4:
+      return "q4";
+  }
+  return "none";
 }
 
 bool is_matrix(const WeightInfo& weight) { return weight.shape.size() >= 2; }
@@ -93,56 +106,28 @@ void set_constants(Program& program, const ImportedModel& model, const ExportOpt
   };
 }
 
-WeightRows dequantized(const WeightRows& rows) {
-  WeightRows floats;
-  floats.resize(WeightType::kF32, rows.rows, rows.columns);
-  for (int64_t row = 0; row < rows.rows; ++row)
-    dequantize_row(
-        rows, row,
-        std::span(floats.floats)
-            .subspan(static_cast<size_t>(row * rows.columns), static_cast<size_t>(rows.columns)));
-  return floats;
-}
-
-// Reads a run of rows in the type it is exported in.
-void read_rows(const CheckpointTensor& tensor, WeightType type, int64_t first, int64_t count,
-               WeightRows& rows) {
-  tensor.read_rows(first, count, rows);
-  if (rows.type == type) return;
-  if (!traits(rows.type).is_float()) rows = dequantized(rows);
-  rows = quantize(rows, type);
-}
-
-void write_vector(const WeightSource& source, ProgramWriter& writer) {
-  std::vector<float> values = source.values;
-  if (source.tensor != nullptr) {
-    WeightRows row;
-    source.tensor->read_rows(0, 1, row);
-    values.resize(static_cast<size_t>(row.columns));
-    dequantize_row(row, 0, values);
+void write_weights(const std::vector<WeightSource>& sources, const Backend& backend,
+                   const ExportOptions& options, ProgramWriter& file) {
+  ExportProgress progress;
+  for (const WeightInfo& weight : file.program().weights) progress.total += weight.bytes;
+  WeightWriter writer(
+      backend, options.threads, [&](std::span<const std::byte> bytes) { file.append(bytes); },
+      [&](uint64_t read, uint64_t written) {
+        progress.read = read;
+        progress.written = written;
+        if (options.progress) options.progress(progress);
+      });
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const WeightInfo& weight = file.program().weights[i];
+    const CheckpointTensor* tensor = sources[i].tensor;
+    if (tensor == nullptr)
+      writer.write_values(sources[i].values);
+    else if (is_matrix(weight))
+      writer.write_matrices(weight, *tensor);
+    else
+      writer.write_vector(weight, *tensor);
   }
-  writer.append(std::as_bytes(std::span(values)));
-}
-
-void write_matrix(const WeightInfo& weight, const CheckpointTensor& tensor, const Backend& backend,
-                  ProgramWriter& writer) {
-  const int64_t run = backend.rows_per_run();
-  const int64_t runs_at_once = std::max<int64_t>(1, kElementsAtOnce / (run * weight.columns()));
-  WeightRows rows;
-  std::vector<std::byte> packed;
-  for (int64_t first = 0; first < weight.matrices() * weight.rows();) {
-    const int64_t left = weight.rows() - first % weight.rows();
-    const int64_t count = std::min(run * runs_at_once, left);
-    try {
-      read_rows(tensor, weight.type, first, count, rows);
-    } catch (const Error& error) {
-      fail(error.code(), "{}, rows from {} on: {}", weight.name, first, error.what());
-    }
-    packed.resize(backend.packed_bytes(weight.type, count, weight.columns()));
-    backend.pack(rows, packed);
-    writer.append(packed);
-    first += count;
-  }
+  writer.finish();
 }
 
 }  // namespace
@@ -174,6 +159,7 @@ Program export_program(const ImportedModel& model, const ExportOptions& options,
                         {"format", model.format},
                         {"architecture", model.config.architecture},
                         {"source_weights", model.weight_summary},
+                        {"quantize", std::string(name(options.quantization))},
                         {"exported_by", "gumbel " GUMBEL_VERSION}};
   std::vector<std::byte> tokenizer;
   if (model.tokenizer) tokenizer = serialize_tokenizer(*model.tokenizer);
@@ -181,19 +167,8 @@ Program export_program(const ImportedModel& model, const ExportOptions& options,
   if (const auto format = detect_chat_format(model.chat_template))
     program.chat_format = serialize_chat_format(*format);
 
-  uint64_t total = 0;
-  for (const WeightInfo& weight : program.weights) total += weight.bytes;
   ProgramWriter writer(path, std::move(program));
-  uint64_t written = 0;
-  for (size_t i = 0; i < builder.sources.size(); ++i) {
-    const WeightInfo& weight = writer.program().weights[i];
-    if (is_matrix(weight))
-      write_matrix(weight, *builder.sources[i].tensor, backend, writer);
-    else
-      write_vector(builder.sources[i], writer);
-    written += weight.bytes;
-    if (options.progress) options.progress(written, total);
-  }
+  write_weights(builder.sources, backend, options, writer);
   writer.finish();
   Program result = writer.program();
   result.tokenizer = {};

@@ -37,15 +37,24 @@ class GgufCheckpointTensor : public CheckpointTensor {
   void read_rows(int64_t first, int64_t count, WeightRows& out) const override {
     check_row_range(tensor_.shape, first, count);
     out.resize(tensor_.type, count, tensor_.columns());
-    const auto row_bytes = static_cast<size_t>(tensor_.columns() / traits(tensor_.type).block *
-                                               gguf_block_bytes(tensor_.type));
     for (int64_t row = 0; row < count; ++row) {
-      const auto start = static_cast<size_t>(stored_row(first + row)) * row_bytes;
-      unpack_gguf_row(tensor_.data.subspan(start, row_bytes), row, out);
+      unpack_gguf_row(
+          tensor_.data.subspan(bytes_of_rows(stored_row(first + row)), bytes_of_rows(1)), row, out);
     }
   }
 
+  void release_rows(int64_t first, int64_t count) const override {
+    check_row_range(tensor_.shape, first, count);
+    // Rows that are stored elsewhere in their head are near enough: heads are small.
+    MappedFile::release(tensor_.data.subspan(bytes_of_rows(first), bytes_of_rows(count)));
+  }
+
  private:
+  size_t bytes_of_rows(int64_t count) const {
+    return static_cast<size_t>(count * (tensor_.columns() / traits(tensor_.type).block) *
+                               gguf_block_bytes(tensor_.type));
+  }
+
   int64_t stored_row(int64_t row) const {
     if (head_dim_ == 0) return row;
     const int64_t in_head = row % head_dim_;

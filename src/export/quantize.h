@@ -19,9 +19,10 @@ inline constexpr WeightType kFourBitExpertType = WeightType::kQ4_0;
 /// has the codes 0 and 15, and one that is q4_0 with the code -8. The result depends on the weights
 /// alone.
 ///
-/// Throws Error(kUnsupported) where `source` is quantized already, `target` is another type or 32
-/// does not divide the columns, and Error(kInvalidArgument) naming row and column of a weight that
-/// is not finite, or the row and group of weights whose scale or minimum exceeds float16's 65504.
-WeightRows quantize(const WeightRows& source, WeightType target);
+/// Messages count rows from `first_row` on. Throws Error(kUnsupported) where `source` is quantized
+/// already, `target` is another type or 32 does not divide the columns, and Error(kInvalidArgument)
+/// naming row and column of a weight that is not finite, or the row and group of weights whose
+/// scale or minimum exceeds float16's 65504.
+WeightRows quantize(const WeightRows& source, WeightType target, int64_t first_row = 0);
 
 }  // namespace gumbel

@@ -37,19 +37,31 @@ class RowView : public CheckpointTensor {
   void read_rows(int64_t first, int64_t count, WeightRows& out) const override {
     check_row_range(shape_, first, count);
     out.resize(type(), 0, shape_[2]);
-    for (const int64_t end = first + count; first < end;) {
-      const int64_t in_matrix = first % shape_[1];
-      const int64_t part = std::min(end - first, shape_[1] - in_matrix);
-      const int64_t source = first / shape_[1] * tensor_.shape()[1] + first_ + in_matrix;
-      if (out.rows == 0 && part == count) return tensor_.read_rows(source, part, out);
+    for_each_part(first, count, [&](int64_t source, int64_t part) {
+      if (part == count) return tensor_.read_rows(source, part, out);
       WeightRows rows;
       tensor_.read_rows(source, part, rows);
       append(out, rows);
+    });
+  }
+
+  void release_rows(int64_t first, int64_t count) const override {
+    for_each_part(first, count,
+                  [&](int64_t source, int64_t part) { tensor_.release_rows(source, part); });
+  }
+
+ private:
+  // Calls visit(first, count) for the rows of the whole tensor that make up these of the view.
+  template <typename Visit>
+  void for_each_part(int64_t first, int64_t count, const Visit& visit) const {
+    for (const int64_t end = first + count; first < end;) {
+      const int64_t in_matrix = first % shape_[1];
+      const int64_t part = std::min(end - first, shape_[1] - in_matrix);
+      visit(first / shape_[1] * tensor_.shape()[1] + first_ + in_matrix, part);
       first += part;
     }
   }
 
- private:
   const CheckpointTensor& tensor_;
   int64_t first_;
   std::vector<int64_t> shape_;

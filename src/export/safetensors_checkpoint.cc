@@ -48,11 +48,10 @@ class SafetensorsCheckpointTensor : public CheckpointTensor {
     check_row_range(tensor_.shape, first, count);
     const int64_t columns = tensor_.shape.empty() ? 1 : tensor_.shape.back();
     out.resize(type(), count, columns);
-    const size_t element_bytes = stored == WeightType::kF32 ? 4 : 2;
     const auto values = static_cast<size_t>(count * columns);
     if (values == 0) return;
-    const std::byte* data =
-        tensor_.data.data() + static_cast<size_t>(first * columns) * element_bytes;
+    const size_t element_bytes = bytes_of_rows(1) / static_cast<size_t>(columns);
+    const std::byte* data = tensor_.data.data() + bytes_of_rows(first);
     if (!add_one_) {
       void* target = stored == WeightType::kF32 ? static_cast<void*>(out.floats.data())
                                                 : static_cast<void*>(out.halves.data());
@@ -68,7 +67,17 @@ class SafetensorsCheckpointTensor : public CheckpointTensor {
     }
   }
 
+  void release_rows(int64_t first, int64_t count) const override {
+    check_row_range(tensor_.shape, first, count);
+    MappedFile::release(tensor_.data.subspan(bytes_of_rows(first), bytes_of_rows(count)));
+  }
+
  private:
+  size_t bytes_of_rows(int64_t count) const {
+    const int64_t columns = tensor_.shape.empty() ? 1 : tensor_.shape.back();
+    return static_cast<size_t>(count * columns) * (stored_type() == WeightType::kF32 ? 4 : 2);
+  }
+
   WeightType stored_type() const {
     if (stored_) return *stored_;
     fail(ErrorCode::kUnsupported, "{}: tensor {}: expected dtype F32, F16 or BF16, got {}", where_,

@@ -1,5 +1,8 @@
 #include "program/weight_rows.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/error.h"
 #include "base/float16.h"
 
@@ -45,8 +48,49 @@ float element(const WeightRows& weights, int64_t row, int64_t column) {
 }
 
 void dequantize_row(const WeightRows& weights, int64_t row, std::span<float> out) {
-  for (int64_t column = 0; column < weights.columns; ++column)
-    out[static_cast<size_t>(column)] = element(weights, row, column);
+  const WeightTraits& t = traits(weights.type);
+  const auto columns = static_cast<size_t>(weights.columns);
+  const size_t first = static_cast<size_t>(row) * columns;
+  switch (weights.type) {
+    case WeightType::kF32:
+      std::copy_n(weights.floats.data() + first, columns, out.data());
+      return;
+    case WeightType::kF16:
+      std::transform(weights.halves.data() + first, weights.halves.data() + first + columns,
+                     out.data(), f16_to_f32);
+      return;
+    case WeightType::kBF16:
+      std::transform(weights.halves.data() + first, weights.halves.data() + first + columns,
+                     out.data(), bf16_to_f32);
+      return;
+    default:
+      break;
+  }
+  // What the table's codes stand for; the low four bits choose, as in code_value.
+  std::array<float, 16> values{};
+  for (size_t code = 0; code < values.size(); ++code)
+    values[code] = static_cast<float>(code_value(t, static_cast<uint8_t>(code)));
+  const bool linear = t.table == CodeTable::kLinear;
+  const auto sub_block = static_cast<size_t>(t.sub_block);
+  for (size_t column = 0; column < columns; column += sub_block) {
+    const size_t block = (first + column) / static_cast<size_t>(t.block);
+    float scale = weights.scale[block];
+    float minimum = t.has_minimum ? weights.minimum[block] : 0;
+    if (t.has_sub_scale()) {
+      const size_t sub = (first + column) / sub_block;
+      scale = scale * static_cast<float>(weights.sub_scale[sub]);
+      if (t.has_minimum) minimum = minimum * static_cast<float>(weights.sub_minimum[sub]);
+    }
+    const uint8_t* codes = weights.codes.data() + first + column;
+    float* to = out.data() + column;
+    if (!linear)
+      for (size_t k = 0; k < sub_block; ++k) to[k] = scale * values[codes[k] & 15];
+    else if (t.has_minimum)
+      for (size_t k = 0; k < sub_block; ++k)
+        to[k] = scale * static_cast<float>(codes[k] - t.zero) - minimum;
+    else
+      for (size_t k = 0; k < sub_block; ++k) to[k] = scale * static_cast<float>(codes[k] - t.zero);
+  }
 }
 
 }  // namespace gumbel

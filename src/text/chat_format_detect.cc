@@ -25,6 +25,15 @@ std::optional<std::string> literal_until(std::string_view literal, std::string_v
   return {};
 }
 
+// The first string literal of `jinja` that begins with `start`.
+std::optional<std::string> literal_with(std::string_view jinja, std::string_view start) {
+  for (const char* quote : {"'", "\""}) {
+    const std::size_t at = jinja.find(quote + std::string(start));
+    if (at != std::string_view::npos) return literal_until(jinja.substr(at + 1), quote);
+  }
+  return {};
+}
+
 // The system message that a ChatML template writes by itself: the first that stands in it as text.
 std::string chatml_default_system(std::string_view jinja) {
   constexpr std::string_view kStart = "<|im_start|>system";
@@ -34,6 +43,31 @@ std::string chatml_default_system(std::string_view jinja) {
     if (text && text->size() > 1 && text->front() == '\n') return text->substr(1);
   }
   return {};
+}
+
+// Some templates begin the answer's thought themselves, unless told otherwise; some only end it at
+// once where there shall be none; some know both.
+void set_chatml_thinking(ChatFormat& format, std::string_view jinja) {
+  const std::size_t prompt = jinja.rfind("add_generation_prompt");
+  if (prompt == std::string_view::npos) return;
+  const std::string_view tail = jinja.substr(prompt);
+  const std::size_t on = tail.find("'<think>\\n'");
+  const std::size_t off = tail.find("'<think>\\n\\n</think>\\n\\n'");
+  const bool begins = on != std::string_view::npos || contains(tail, "assistant\\n<think>\\n'");
+  format.thinking_switch = off != std::string_view::npos && contains(tail, "enable_thinking");
+  if (!begins && !format.thinking_switch) return;
+  format.thought_begin = "<think>";
+  format.thought_end = "</think>";
+  if (begins) format.thinking_prompt = "<think>\n";
+  if (format.thinking_switch) format.no_thinking_prompt = "<think>\n\n</think>\n\n";
+  if (!begins || !format.thinking_switch) {
+    format.thinks = true;
+    return;
+  }
+  format.name = "qwen3.5";
+  // The default is what the last branch writes.
+  format.thinks = on > off;
+  format.keep_last_thought = contains(jinja, "last_query_index");
 }
 
 ChatFormat chatml(std::string_view jinja) {
@@ -47,14 +81,7 @@ ChatFormat chatml(std::string_view jinja) {
   format.default_system = chatml_default_system(jinja);
   format.trim_content = contains(jinja, "|trim") || contains(jinja, "| trim");
   format.strip_thinking = contains(jinja, "</think>");
-  // Some templates begin the answer's thinking themselves, unless told otherwise.
-  const std::size_t prompt = jinja.rfind("add_generation_prompt");
-  if (prompt != std::string_view::npos) {
-    const std::string_view tail = jinja.substr(prompt);
-    if (contains(tail, "'<think>\\n'") || contains(tail, "assistant\\n<think>\\n'")) {
-      format.generation_prompt += "<think>\n";
-    }
-  }
+  set_chatml_thinking(format, jinja);
   format.end_of_turn = {"<|im_end|>"};
   return format;
 }
@@ -99,6 +126,32 @@ ChatFormat gemma3() {
   return format;
 }
 
+ChatFormat gemma4(std::string_view jinja) {
+  ChatFormat format;
+  format.name = "gemma4";
+  format.system_prefix = "<|turn>system\n";
+  format.user_prefix = "<|turn>user\n";
+  format.assistant_prefix = "<|turn>model\n";
+  format.system_suffix = format.user_suffix = format.assistant_suffix = "<turn|>\n";
+  format.generation_prompt = format.assistant_prefix;
+  format.trim_content = true;
+  format.strip_thinking = true;
+  format.end_of_turn = {"<turn|>"};
+  format.thought_begin = "<|channel>";
+  format.thought_header = "thought";
+  format.thought_end = "<channel|>";
+  format.thoughts_anywhere = true;
+  // Templates differ in the line end after the marker, and in whether an answer without a thought
+  // is asked for by an empty one.
+  const auto marker = literal_with(jinja, "<|think|>");
+  format.thinking_switch = marker.has_value();
+  format.thinking_system = marker.value_or("");
+  const std::size_t prompt = jinja.rfind("add_generation_prompt");
+  if (prompt != std::string_view::npos)
+    format.no_thinking_prompt = literal_with(jinja.substr(prompt), "<|channel>").value_or("");
+  return format;
+}
+
 }  // namespace
 
 std::optional<ChatFormat> detect_chat_format(std::string_view jinja) {
@@ -108,6 +161,8 @@ std::optional<ChatFormat> detect_chat_format(std::string_view jinja) {
     format = chatml(jinja);
   } else if (contains(jinja, "<|start_header_id|>") && contains(jinja, "<|eot_id|>")) {
     format = llama3(jinja);
+  } else if (contains(jinja, "<|turn>") && contains(jinja, "<turn|>")) {
+    format = gemma4(jinja);
   } else if (contains(jinja, "<start_of_turn>") && contains(jinja, "<end_of_turn>")) {
     format = gemma3();
   }

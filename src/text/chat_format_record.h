@@ -11,7 +11,8 @@ namespace gumbel {
 /// The record of `format`: a JSON object with the members' names; equal formats give equal text.
 std::string serialize_chat_format(const ChatFormat& format);
 
-/// The inverse. Throws Error(kCorruptFile) for text that is no such record; it may be hostile.
+/// The inverse; members for thinking that are missing, as in records of old, take their defaults.
+/// Throws Error(kCorruptFile) for text that is no such record; it may be hostile.
 ChatFormat parse_chat_format(std::string_view record);
 
 }  // namespace gumbel

@@ -123,6 +123,7 @@ TokenizerDefinition tokenizer_from_gguf(GgufTokenizer source) {
     if (id) definition.end_ids.push_back(checked_id(source, id, key));
   }
   definition.tokens = std::move(source.tokens);
+  mark_control_tokens(definition);
   find_end_ids(definition);
   return definition;
 }

@@ -44,11 +44,35 @@ const std::vector<NamedPreTokenizer>& named_pre_tokenizers() {
 
 // Names of control tokens after which a model has no more to say.
 constexpr std::string_view kEndNames[] = {
-    "</s>",       "<eos>",      "<|endoftext|>", "<|end_of_text|>", "<|im_end|>",
-    "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<turn|>",         "<|end|>",
+    "</s>",       "<eos>",      "<|endoftext|>",    "<|end_of_text|>",
+    "<|im_end|>", "<|eot_id|>", "<|eom_id|>",       "<end_of_turn>",
+    "<turn|>",    "<|end|>",    "<|tool_response>",
 };
 
+// Gemma 4's markers of thoughts and tool calls.
+constexpr std::string_view kGemma4Markers[] = {
+    "<|channel>",       "<channel|>",       "<|tool_call>", "<tool_call|>",
+    "<|tool_response>", "<tool_response|>", "<|\"|>",
+};
+
+template <std::size_t kSize>
+bool is_one_of(const std::string_view (&names)[kSize], std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
 }  // namespace
+
+void mark_control_tokens(TokenizerDefinition& definition) {
+  const auto turn = std::find(definition.tokens.begin(), definition.tokens.end(), "<|turn>");
+  if (turn == definition.tokens.end() ||
+      definition.types[static_cast<std::size_t>(turn - definition.tokens.begin())] !=
+          TokenType::kControl)
+    return;
+  for (std::size_t i = 0; i < definition.types.size(); ++i)
+    if (definition.types[i] == TokenType::kUserDefined &&
+        is_one_of(kGemma4Markers, definition.tokens[i]))
+      definition.types[i] = TokenType::kControl;
+}
 
 void find_end_ids(TokenizerDefinition& definition) {
   auto& ids = definition.end_ids;
@@ -56,10 +80,7 @@ void find_end_ids(TokenizerDefinition& definition) {
   const std::size_t count = std::min(definition.tokens.size(), definition.types.size());
   for (std::size_t i = 0; i < count; ++i) {
     if (definition.types[i] != TokenType::kControl) continue;
-    if (std::find(std::begin(kEndNames), std::end(kEndNames), definition.tokens[i]) !=
-        std::end(kEndNames)) {
-      ids.push_back(static_cast<std::int64_t>(i));
-    }
+    if (is_one_of(kEndNames, definition.tokens[i])) ids.push_back(static_cast<std::int64_t>(i));
   }
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());

@@ -91,12 +91,18 @@ struct TokenizerDefinition {
   std::int64_t unknown_id = -1;
   bool add_bos = false;  ///< encode_prompt() begins with `bos_id`.
   bool add_eos = false;  ///< encode_prompt() ends with `eos_id`.
-  /// Every token that ends a turn, ascending (Gemma: `<eos>` and `<end_of_turn>`).
+  /// Every token that ends a turn, ascending (Gemma 3: `<eos>` and `<end_of_turn>`).
   std::vector<std::int64_t> end_ids;
 };
 
+/// Makes control tokens of Gemma 4's markers of thoughts and tool calls, as its tokenizer.json has
+/// them; GGUF files list them as user-defined, by which a user's text could name them. `types` has
+/// one for every token.
+void mark_control_tokens(TokenizerDefinition& definition);
+
 /// Adds `eos_id` and the control tokens whose names are known to end a turn ("<|im_end|>",
-/// "<|eot_id|>", "<end_of_turn>", …) to `definition.end_ids`, sorts them and removes duplicates.
+/// "<|eot_id|>", "<end_of_turn>", "<turn|>", …) to `definition.end_ids`, sorts them and removes
+/// duplicates.
 void find_end_ids(TokenizerDefinition& definition);
 
 /// Sets `pre_tokenizer`, `normalization` and `ignore_merges` of a byte-level tokenizer to what GGUF

@@ -1,6 +1,7 @@
 #include "base/output_file.h"
 
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -66,6 +67,72 @@ TEST(OutputFile, LeavesNothingAfterAnException) {
   } catch (const std::runtime_error&) {
   }
   EXPECT_EQ(entries(folder), 0u);
+}
+
+// What a killed process leaves is longer than what follows it.
+TEST(OutputFile, OverwritesWhatAKilledProcessLeft) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "out";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    OutputFile file(path);
+    file.write_at(0, bytes(std::string(100'000, 'x')));
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_EQ(std::filesystem::file_size(folder.path() / "out.partial"), 100'000u);
+  OutputFile file(path);
+  file.write_at(0, bytes("new"));
+  file.commit();
+  EXPECT_EQ(read_file(path), "new");
+  EXPECT_EQ(entries(folder), 1u);
+}
+
+TEST(OutputFile, TwoWritersOfOneFileDoNotMeet) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("out", "old");
+  {
+    OutputFile first(path);
+    first.write_at(0, bytes("first"));
+    expect_error(ErrorCode::kIo, "another process is writing this file", [&] { OutputFile{path}; });
+    OutputFile other(folder.path() / "other");
+    first.commit();
+  }
+  EXPECT_EQ(read_file(path), "first");
+  OutputFile second(path);
+  second.write_at(0, bytes("second"));
+  second.commit();
+  EXPECT_EQ(read_file(path), "second");
+  EXPECT_EQ(entries(folder), 1u);
+}
+
+TEST(OutputFile, DoesNotWriteThroughALink) {
+  const TemporaryFolder folder;
+  const auto target = folder.write("target", "mine");
+  std::filesystem::create_symlink(target, folder.path() / "out.partial");
+  expect_error(ErrorCode::kIo, "cannot create", [&] { OutputFile{folder.path() / "out"}; });
+  EXPECT_EQ(read_file(target), "mine");
+}
+
+// More than is kept on its way to the device.
+TEST(OutputFile, LargeFilesAreWrittenWhole) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "out";
+  constexpr size_t kPiece = size_t{5} << 20;
+  std::string piece(kPiece, '\0');
+  OutputFile file(path);
+  for (size_t i = 0; i < 16; ++i) {
+    for (size_t k = 0; k < kPiece; k += 512) piece[k] = static_cast<char>(i + k / 512);
+    file.write_at(i * kPiece, bytes(piece));
+  }
+  file.commit();
+  const std::string found = read_file(path);
+  ASSERT_EQ(found.size(), 16 * kPiece);
+  for (size_t i = 0; i < 16; ++i)
+    for (size_t k = 0; k < kPiece; k += 512)
+      ASSERT_EQ(found[i * kPiece + k], static_cast<char>(i + k / 512)) << i << " " << k;
 }
 
 TEST(OutputFile, RefusesPathsThatCannotBeWritten) {

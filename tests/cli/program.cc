@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "text/chat_format_record.h"
+
 namespace gumbel::test {
 
 std::string quoted(const std::string& text) {
@@ -64,6 +66,20 @@ void CliTest::SetUpTestSuite() {
     EXPECT_EQ(result.err, "");
     EXPECT_NE(result.out.find(".gumbel: qwen3 from qwen3-"), std::string::npos) << result.out;
   }
+}
+
+std::string CliTest::thinking_program(const std::string& name, const std::string& end) {
+  edited(files(), name, folder() / "chat.gumbel", [&](Program& program) {
+    ChatFormat format = parse_chat_format(program.chat_format);
+    EXPECT_EQ(format.generation_prompt, "<|im_start|>assistant\n");
+    format.generation_prompt = "<|im_start|>";
+    format.thinking_prompt = format.no_thinking_prompt = "assistant\n";
+    format.thought_begin = "assistant\n";
+    format.thought_end = end;
+    format.thinking_switch = true;
+    program.chat_format = serialize_chat_format(format);
+  });
+  return name + ".gumbel";
 }
 
 void CliTest::TearDownTestSuite() { delete folder_; }

@@ -35,6 +35,9 @@ class CliTest : public testing::Test {
   static Result gumbel(const std::string& arguments) {
     return shell(folder(), "gumbel " + arguments);
   }
+  /// Writes <name>.gumbel, a copy of chat.gumbel whose prompts are the same, but whose format takes
+  /// them for the beginning of a thought that ends at `end`; gives its file name.
+  static std::string thinking_program(const std::string& name, const std::string& end);
   static const std::filesystem::path& folder() { return folder_->path(); }
   static const TemporaryFolder& files() { return *folder_; }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "cli/precision.h"
 #include "cli/program.h"
 #include "export/safetensors_file.h"
 
@@ -206,6 +207,44 @@ TEST_F(Report, InspectSaysWhatAProgramHolds) {
   EXPECT_NE(damaged.err.find("checksum"), std::string::npos) << damaged.err;
 }
 
+// Heads of 40 columns altogether: 32 divides the width of the MLP's last projection alone.
+TEST_F(Report, MatricesThatKeepTheirPrecisionAreCounted) {
+  const auto write = [&](int layers) {
+    files().write("odd.json", R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+        "hidden_size": 40, "intermediate_size": 64, "num_attention_heads": 5,
+        "num_key_value_heads": 5, "head_dim": 8, "vocab_size": 70, "rms_norm_eps": 1e-5,
+        "max_position_embeddings": 256, "rope_theta": 10000.0, "hidden_act": "silu",
+        "tie_word_embeddings": true, "num_hidden_layers": )" +
+                                  std::to_string(layers) + "}");
+  };
+  const std::string kept = "the source's precision, as 32 does not divide their width";
+  write(1);
+  const Result exported = gumbel("export random:odd.json -o odd.gumbel --quantize q4");
+  EXPECT_NE(exported.out.find("7 matrices keep " + kept + "\n"), std::string::npos) << exported.out;
+  EXPECT_NE(gumbel("inspect odd.gumbel").out.find("7 matrices keep " + kept + "\n"),
+            std::string::npos);
+  EXPECT_EQ(gumbel("export random:odd.json -o odd.gumbel").out.find(kept), std::string::npos);
+  EXPECT_EQ(gumbel("inspect odd.gumbel").out.find(kept), std::string::npos);
+}
+
+TEST(KeptPrecision, NamesAFewMatrices) {
+  Program program;
+  EXPECT_EQ(cli::kept_precision(program), "");
+  program.weights.resize(3);
+  program.weights[0] = {"even", WeightType::kQ8_0, {8, 64}};
+  program.weights[1] = {"vector", WeightType::kF32, {33}};
+  program.weights[2] = {"odd", WeightType::kBF16, {8, 40}};
+  program.provenance["quantize"] = "q8";
+  EXPECT_EQ(cli::kept_precision(program),
+            "1 matrix keeps the source's precision, as 32 does not divide its width: odd");
+  program.weights.push_back({"experts", WeightType::kBF16, {4, 8, 40}});
+  EXPECT_EQ(cli::kept_precision(program),
+            "2 matrices keep the source's precision, as 32 does not divide their width: odd, "
+            "experts");
+  program.provenance["quantize"] = "none";
+  EXPECT_EQ(cli::kept_precision(program), "");
+}
+
 TEST_F(Report, ExportOptions) {
   ASSERT_EQ(gumbel("export qwen3-chat -o small.gumbel --max-seq-len 48 --kv f16 --quantize q8 "
                    "--sample")
@@ -215,6 +254,8 @@ TEST_F(Report, ExportOptions) {
   EXPECT_NE(inspected.find("get_max_seq_len: 48\n"), std::string::npos);
   EXPECT_NE(inspected.find("get_max_prefill_chunk: 48\n"), std::string::npos);
   EXPECT_NE(inspected.find("q8_0: "), std::string::npos);
+  EXPECT_NE(inspected.find("quantize: q8\n"), std::string::npos);
+  EXPECT_EQ(inspected.find("source's precision"), std::string::npos);
   EXPECT_EQ(gumbel("export qwen3-chat -o q4.gumbel --quantize q4").status, 0);
   const std::string random = "random:" + (checkpoint_path("gemma3") / "config.json").string();
   const Result exported = gumbel("export " + quoted(random) + " -o random.gumbel --sample");

@@ -228,10 +228,70 @@ TEST_F(ChatTest, SystemMessagesStay) {
   EXPECT_EQ(terminal.enter("hello"), first);
 }
 
+TEST_F(ChatTest, ThoughtsAreDimmed) {
+  // A reply with a letter that can end the thought.
+  std::string reply, seed;
+  size_t at = std::string::npos;
+  for (int i = 0; i < 50 && at == std::string::npos; ++i) {
+    seed = std::to_string(i);
+    reply = gumbel("run chat.gumbel --max-new-tokens 20 --prompt hello --seed " + seed).out;
+    for (size_t k = 3; k + 4 < reply.size() && at == std::string::npos; ++k)
+      if (std::isalpha(static_cast<unsigned char>(reply[k])) && reply.find(reply[k]) == k &&
+          reply.find_first_of(" \t\r\n\x1b\x07\x08") == reply.size() - 1)
+        at = k;
+  }
+  ASSERT_NE(at, std::string::npos);
+  const std::string thought = reply.substr(0, at);
+  const std::string answer = reply.substr(at + 1, reply.size() - at - 2);
+  Terminal terminal({"run", path(thinking_program("dimmed", std::string(1, reply[at])).c_str()),
+                     "--seed", seed, "--max-new-tokens", "20", "--thinking", "on"});
+  EXPECT_TRUE(
+      contains(terminal.read_until("> "),
+               "seed " + seed + "; /reset, /seed N, /temperature T, /thinking on|off, /exit"));
+  const std::string shown = "\x1b[2m" + thought + "\x1b[0m\r\n" + answer + "\r\n";
+  EXPECT_EQ(terminal.enter("hello"), shown);
+  for (const char* name : {"on", "off"}) {
+    EXPECT_EQ(terminal.enter(std::string("/thinking ") + name), "");
+    EXPECT_EQ(terminal.enter("/reset"), "");
+    EXPECT_EQ(terminal.enter("hello"), shown);  // this format has one prompt for both
+  }
+  for (const char* wrong : {"/thinking", "/thinking maybe", "/thinking  on"})
+    EXPECT_TRUE(contains(terminal.enter(wrong), "/thinking: expected on or off")) << wrong;
+  terminal.type("/exit\n");
+  EXPECT_EQ(terminal.wait(), 0);
+
+  Terminal plain({"run", path("chat.gumbel"), "--seed", "5", "--max-new-tokens", "3"});
+  plain.read_until("> ");
+  EXPECT_TRUE(contains(plain.enter("/thinking on"), "chat format \"chatml\" has no thinking"));
+  EXPECT_EQ(plain.enter("/thinking off"), "");
+  EXPECT_FALSE(plain.enter("hello").empty());
+  plain.type("/exit\n");
+  EXPECT_EQ(plain.wait(), 0);
+}
+
 TEST_F(ChatTest, ProgramsWithoutAChatFormatSaySo) {
   Terminal terminal({"run", path("text.gumbel")});
   terminal.read_until("expected a program with a chat format");
   EXPECT_EQ(terminal.wait(), 1);
+}
+
+using TerminalTest = CliTest;
+
+TEST_F(TerminalTest, AnExportShowsHowFarItIs) {
+  const std::string output = (folder() / "shown.gumbel").string();
+  Terminal terminal({"export", (folder() / "qwen3-chat").string(), "-o", output});
+  const std::string bar = terminal.read_until(" left");
+  EXPECT_TRUE(std::regex_search(
+      bar, std::regex(R"(\r\[=* *\] +\d+ %, \d+ MB/s read, \d+ MB/s written, \d+:\d\d left)")))
+      << bar;
+  EXPECT_EQ(terminal.wait(), 0);
+  EXPECT_TRUE(contains(bar + terminal.pending(), "[========================] 100 %"));
+  EXPECT_TRUE(std::regex_search(terminal.pending(), std::regex(R"(\n.*shown\.gumbel: qwen3)")))
+      << terminal.pending();
+  // Where nobody looks, nothing is shown.
+  const Result result = gumbel("export qwen3-chat -o shown.gumbel");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.err, "");
 }
 
 }  // namespace

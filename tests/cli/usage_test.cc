@@ -24,7 +24,7 @@ TEST_F(Usage, EveryDocumentedOptionExists) {
       {"run",
        {"FILE", "--prompt", "--prompt-file", "--temperature", "--top-k", "--top-p", "--min-p",
         "--seed", "--max-new-tokens", "--system", "--stop", "--ignore-eos", "--raw-prompt",
-        "--threads", "--stats", "--host-sampling"}},
+        "--threads", "--stats", "--host-sampling", "--thinking"}},
       {"bench",
        {"FILE", "-p", "-n", "--threads", "--repetitions", "--temperature", "--top-k", "--top-p",
         "--min-p", "--seed", "--json"}},
@@ -204,20 +204,59 @@ TEST_F(Usage, ExportNeverReplacesItsSource) {
   EXPECT_EQ(gumbel("export source -o source/model.gumbel").status, 0);
 }
 
-TEST_F(Usage, InterruptedExportLeavesNoFile) {
-  // Weights of gigabytes, so that the export is under way when the file is first seen.
-  files().write("large.json", R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+// The configuration of a model of gigabytes, whose export is under way when its file is first seen.
+void write_large_config(const TemporaryFolder& folder) {
+  folder.write("large.json", R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama",
       "hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 16,
       "num_attention_heads": 16, "num_key_value_heads": 16, "vocab_size": 32000,
       "max_position_embeddings": 256, "rms_norm_eps": 1e-5, "rope_theta": 10000.0,
       "tie_word_embeddings": true})");
-  const Result result =
-      shell(folder(), quoted(GUMBEL_PROGRAM) +
-                          " export random:large.json -o large.gumbel & "
-                          "while kill -0 $! && ! ls large.gumbel.*.partial; do sleep 0.01; "
-                          "done >/dev/null 2>&1; kill -TERM $!; wait $!; echo status $?; "
-                          "ls large.gumbel*");
-  EXPECT_EQ(result.out, "status 143\n") << result.err;
+}
+
+// Exports it, sends the signal once the file is there, and prints the status and the files left.
+std::string interrupted_export(const std::string& signal) {
+  return quoted(GUMBEL_PROGRAM) +
+         " export random:large.json -o large.gumbel & "
+         "while kill -0 $! && ! ls large.gumbel.partial; do sleep 0.01; done >/dev/null 2>&1; "
+         "kill -" +
+         signal + " $!; wait $!; echo status $?; ls large.gumbel*";
+}
+
+TEST_F(Usage, InterruptedExportLeavesNoFile) {
+  write_large_config(files());
+  for (const auto& [signal, status] : {std::pair<std::string, int>{"TERM", 143}, {"HUP", 129}}) {
+    const Result result = shell(folder(), interrupted_export(signal));
+    EXPECT_EQ(result.out, "status " + std::to_string(status) + "\n") << result.err;
+  }
+}
+
+TEST_F(Usage, WhatAKilledExportLeftGoesWithTheNextOne) {
+  write_large_config(files());
+  EXPECT_EQ(shell(folder(), interrupted_export("KILL")).out, "status 137\nlarge.gumbel.partial\n");
+  EXPECT_EQ(shell(folder(), interrupted_export("TERM")).out, "status 143\n");
+  // The next one may as well be of another model.
+  EXPECT_EQ(shell(folder(), interrupted_export("KILL")).out, "status 137\nlarge.gumbel.partial\n");
+  EXPECT_EQ(gumbel("export qwen3-chat -o large.gumbel").status, 0);
+  EXPECT_EQ(shell(folder(), "ls large.gumbel*").out, "large.gumbel\n");
+  EXPECT_EQ(gumbel("inspect large.gumbel --check").status, 0);
+  std::filesystem::remove(folder() / "large.gumbel");
+}
+
+TEST_F(Usage, AFullDiskIsOneLineAndLeavesNoFile) {
+  write_large_config(files());
+  expect_refusal(
+      shell(folder(), "ulimit -f 20000; gumbel export random:large.json -o large.gumbel"), 1,
+      "large.gumbel.partial: cannot write");
+  EXPECT_EQ(shell(folder(), "ls | grep large.gumbel").out, "");
+}
+
+TEST_F(Usage, TheSourceIsNotOverwrittenByTheTemporaryFile) {
+  EXPECT_EQ(shell(folder(),
+                  "cp -r qwen3-chat own && mv own/config.json own/p.partial && "
+                  "ln -s p.partial own/config.json")
+                .status,
+            0);
+  expect_refusal(gumbel("export own -o own/p"), 1, "expected another file than the source's");
 }
 
 }  // namespace

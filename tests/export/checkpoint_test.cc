@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 
 #include "base/float16.h"
 #include "export/gguf_checkpoint.h"
@@ -257,6 +258,57 @@ TEST(SafetensorsCheckpoint, OtherDtypesAreRefusedWhenUsed) {
                  "m.safetensors: tensor 'w': expected dtype F32, F16 or BF16, got " + dtype,
                  [&] { checkpoint->tensor("w", {1}); });
   }
+}
+
+// Bytes of files that this process has in memory.
+size_t resident_file_bytes() {
+  std::ifstream status("/proc/self/status");
+  std::string key;
+  size_t kilobytes = 0;
+  while (status >> key)
+    if (key == "RssFile:") status >> kilobytes;
+  return kilobytes * 1024;
+}
+
+// 16 MiB are read in pieces of which none is a whole number of pages.
+void expect_released(const Checkpoint& checkpoint, const std::string& name) {
+  const CheckpointTensor& tensor = checkpoint.tensor(name, {4099, 1023});
+  constexpr size_t kBytes = size_t{4099} * 1023 * 4;
+  const auto read = [&](bool releases) {
+    WeightRows rows;
+    for (int64_t first = 0; first < 4099; first += 100) {
+      const int64_t count = std::min<int64_t>(100, 4099 - first);
+      tensor.read_rows(first, count, rows);
+      EXPECT_EQ(rows.floats.back(), static_cast<float>(first + count - 1));
+      if (releases) tensor.release_rows(first, count);
+    }
+  };
+  const size_t before = resident_file_bytes();
+  read(false);
+  EXPECT_GT(resident_file_bytes(), before + kBytes / 2);
+  tensor.release_rows(0, 4099);
+  EXPECT_LT(resident_file_bytes(), before + kBytes / 8);
+  read(true);
+  EXPECT_LT(resident_file_bytes(), before + kBytes / 8);
+  expect_error(ErrorCode::kInvalidArgument, "expected rows within the 4099",
+               [&] { tensor.release_rows(4000, 100); });
+}
+
+TEST(CheckpointMemory, ReleasedRowsLeaveIt) {
+  std::vector<float> values(size_t{4099} * 1023);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i / 1023);
+  const TemporaryFolder folder;
+  const std::string header =
+      R"({"w":{"dtype":"F32","shape":[4099,1023],"data_offsets":[0,16773108]}})";
+  const std::string data(reinterpret_cast<const char*>(values.data()), values.size() * 4);
+  expect_released(*safetensors_checkpoint(
+                      SafetensorsFile(folder.write(
+                          "m.safetensors", encode<uint64_t>(header.size()) + header + data)),
+                      config_of("llama"), "m"),
+                  "w");
+  GgufWriter writer = test::tiny_llama();
+  writer.add_f32_tensor("output.weight", {1023, 4099}, values);
+  expect_released(*open_gguf(folder, writer), "lm_head.weight");
 }
 
 TEST(RandomCheckpoint, IsAFunctionOfNameAndIndex) {

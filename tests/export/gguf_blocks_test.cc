@@ -41,10 +41,13 @@ TEST(GgufBlocks, DequantizeAsGgufPyDoesBitForBit) {
     std::vector<float> row(512);
     for (int64_t r = 0; r < 3; ++r) {
       dequantize_row(rows, r, row);
-      for (size_t c = 0; c < 512; ++c)
-        ASSERT_EQ(std::bit_cast<uint32_t>(row[c]),
-                  std::bit_cast<uint32_t>(expected[static_cast<size_t>(r) * 512 + c]))
+      for (size_t c = 0; c < 512; ++c) {
+        const auto bits = std::bit_cast<uint32_t>(expected[static_cast<size_t>(r) * 512 + c]);
+        ASSERT_EQ(std::bit_cast<uint32_t>(row[c]), bits)
             << "row " << r << " column " << c << ": " << row[c];
+        ASSERT_EQ(std::bit_cast<uint32_t>(element(rows, r, static_cast<int64_t>(c))), bits)
+            << "row " << r << " column " << c;
+      }
     }
   }
   EXPECT_EQ(seen.size(), static_cast<size_t>(kWeightTypeCount));

@@ -135,6 +135,50 @@ TEST_P(GoldenModel, PrefillLeavesWhatForwardWouldHave) {
   EXPECT_TRUE(std::equal(logits.begin(), logits.end(), all.end() - std::ssize(logits)));
 }
 
+// Mean Kullback-Leibler divergence of `logits` from the answers, in nats a position.
+double mean_divergence(const std::vector<float>& expected, const std::vector<float>& logits,
+                       size_t positions) {
+  const size_t vocab = expected.size() / positions;
+  double sum = 0;
+  for (size_t first = 0; first < expected.size(); first += vocab) {
+    double expected_sum = 0, found_sum = 0, products = 0;
+    for (size_t i = first; i < first + vocab; ++i) {
+      const double weight = std::exp(static_cast<double>(expected[i]));
+      expected_sum += weight;
+      found_sum += std::exp(static_cast<double>(logits[i]));
+      products += weight * (static_cast<double>(expected[i]) - logits[i]);
+    }
+    sum += products / expected_sum - std::log(expected_sum) + std::log(found_sum);
+  }
+  return sum / static_cast<double>(positions);
+}
+
+// Measured: 0.0033, 0.0021, 0.0013 and 0.0006 for 8 bits (llama, llama3, qwen3, gemma3), and 0.13,
+// 0.11, 0.08 and 0.04 for 4, on weights that are random and thus have nothing to spare. Quantized
+// weights meet quantized activations and a float16 cache, which these figures include. Families
+// with experts or delta nets are not held to them: random ones amplify every rounding.
+class QuantizedExport : public GoldenModel {};
+
+TEST_P(QuantizedExport, WeightsStayCloseToTheAnswers) {
+  const ImportedModel model = import_model((test::data_path("models") / GetParam()).string());
+  double before = 0;
+  for (const auto& [quantization, bound] :
+       {std::pair{Quantization::kQ8, 0.005}, {Quantization::kQ4, 0.2}}) {
+    ExportOptions options;
+    options.quantization = quantization;
+    export_program(model, options, cpu::CpuBackend(cpu::CpuTarget::kScalar, 1), cpu_path_);
+    RunningProgram program = on_cpu(cpu::supported_targets().front(), 1);
+    double sum = 0;
+    for (const Answers& expected : answers_)
+      sum += mean_divergence(expected.logits, program.all_logits(expected.tokens, 16),
+                             expected.tokens.size());
+    const double mean = sum / static_cast<double>(answers_.size());
+    EXPECT_LT(mean, bound);
+    EXPECT_GT(mean, before);  // fewer bits are farther away
+    before = mean;
+  }
+}
+
 std::string test_name(const testing::TestParamInfo<std::string_view>& model) {
   std::string text(model.param);
   for (char& c : text)
@@ -146,6 +190,8 @@ INSTANTIATE_TEST_SUITE_P(Families, GoldenModel,
                          testing::Values("llama", "llama3", "qwen3", "gemma3", "gemma4",
                                          "gemma4_moe", "gemma4_e2b", "qwen3_5", "qwen3_5_moe"),
                          test_name);
+INSTANTIATE_TEST_SUITE_P(Families, QuantizedExport,
+                         testing::Values("llama", "llama3", "qwen3", "gemma3"), test_name);
 INSTANTIATE_TEST_SUITE_P(Gguf, GoldenModel,
                          testing::Values("gguf/gemma4_moe-bf16.gguf", "gguf/gemma4_e2b-bf16.gguf",
                                          "gguf/qwen3_5-bf16.gguf", "gguf/qwen3_5_moe-bf16.gguf"),

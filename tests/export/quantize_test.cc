@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
 #include "base/float16.h"
+#include "export/quantize_lanes.h"
 #include "export/test_files.h"
 
 namespace gumbel {
@@ -223,6 +225,35 @@ TEST(Quantize, WeightsThatNoScaleHoldsAreRefused) {
   std::vector<float> values(32);
   values[3] = 65504.0f * 127;
   EXPECT_EQ(dequantize(quantize(float_rows(values, 32), WeightType::kQ8_0)), values);
+}
+
+// Groups of many sizes, some exact, some of equal weights, some too large for any scale.
+TEST(Quantize, AllVectorWidthsGiveTheSameBits) {
+  const std::vector<int> widths = quantize_vector_lanes();
+  ASSERT_EQ(widths.back(), 4);
+  EXPECT_TRUE(std::is_sorted(widths.rbegin(), widths.rend()));
+  const std::vector<float> values = bell_shaped(kQuantizeLanes * kQuantizeGroup, 1);
+  for (const float size : {0.0f, 1e-8f, 1e-5f, 0.02f, 1.0f, 3e4f, 1e6f, 1e25f})
+    for (const WeightType type : kTargets) {
+      QuantizeBlock source{};
+      for (int k = 0; k < kQuantizeGroup; ++k)
+        for (int l = 0; l < kQuantizeLanes; ++l) {
+          const float value = values[static_cast<size_t>(l * kQuantizeGroup + k)];
+          source.weights[k][l] = size * (l == 3   ? 1.0f
+                                         : l == 5 ? static_cast<float>(k / 4)
+                                                  : value);
+        }
+      QuantizeBlock expected = source;
+      quantize_block(type, 4, expected);
+      for (const int width : widths) {
+        QuantizeBlock found = source;
+        quantize_block(type, width, found);
+        EXPECT_EQ(std::memcmp(&found, &expected, sizeof(found)), 0)
+            << traits(type).name << " of size " << size << " in vectors of " << width;
+      }
+      EXPECT_EQ(std::isfinite(expected.error[0]),
+                size < 1e6f || (type == WeightType::kQ8_0 && size == 1e6f));
+    }
 }
 
 TEST(Quantize, OtherTypesAndShapesAreRefused) {

@@ -27,7 +27,8 @@ MAY_USE = {
     "cli": {"*"},
 }
 # Public headers that folders below the engine share with it.
-PUBLIC = {"error.h": {"*"}, "message.h": {"text", "engine", "cli"}}
+PUBLIC = {"error.h": {"*"}, "message.h": {"text", "engine", "cli"},
+          "reply.h": {"text", "engine", "cli"}}
 GENERATED = {"program_generated.h": {"program"}}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 

@@ -7,23 +7,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "text/text_testing.h"
+#include "text/chat_format_testing.h"
 
 namespace gumbel {
 namespace {
-
-ChatFormat format_of(const std::string& name) {
-  const auto format = detect_chat_format(read_test_data("text/templates/" + name + ".jinja"));
-  EXPECT_TRUE(format.has_value()) << name;
-  return format.value_or(ChatFormat{});
-}
-
-std::string text_of(const ChatFormat& format, const std::vector<Message>& messages,
-                    bool generation) {
-  std::string text = format.starts_with_bos ? "<BOS>" : "";
-  for (const ChatSegment& segment : render_chat(format, messages, generation)) text += segment.text;
-  return text;
-}
 
 TEST(ChatFormat, StoredRendersAreEqual) {
   std::ifstream file = open_test_data("text/chats.jsonl");
@@ -39,13 +26,13 @@ TEST(ChatFormat, StoredRendersAreEqual) {
               answer["text"])
         << line;
   }
-  EXPECT_EQ(count, 126);
+  EXPECT_EQ(count, 144);
 }
 
 TEST(ChatFormat, IsToldFromTheTemplate) {
   const std::map<std::string, std::string> names = {
-      {"smollm2", "chatml"}, {"qwen2.5", "chatml"},  {"qwen3", "chatml"}, {"qwen3.5", "chatml"},
-      {"llama3", "llama3"},  {"llama3.1", "llama3"}, {"gemma3", "gemma3"}};
+      {"smollm2", "chatml"}, {"qwen2.5", "chatml"},  {"qwen3", "chatml"},  {"qwen3.5", "qwen3.5"},
+      {"llama3", "llama3"},  {"llama3.1", "llama3"}, {"gemma3", "gemma3"}, {"gemma4", "gemma4"}};
   for (const auto& [name, expected] : names) EXPECT_EQ(format_of(name).name, expected);
   EXPECT_EQ(format_of("smollm2").default_system,
             "You are a helpful AI assistant named SmolLM, trained by Hugging Face");

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""How far quantizing moves the two real models, as the table of docs/importing.md.
+
+    quantization_quality.py [--gumbel PROGRAM] [--cache FOLDER] [--model NAME]
+
+Each model's GGUF file is exported with --quantize none, q8 and q4, which quantizes its dequantized
+weights anew, and each program is evaluated against the stored answers of tests/data/real. The
+models must be in the cache (scripts/fetch_model.py). Takes a minute or two for each program.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# name of the answers: file in the cache
+MODELS = {
+    "gemma3-270m": "gemma-3-270m-q4_k_m.gguf",
+    "smollm2-135m": "SmolLM2-135M-Instruct.Q4_1.gguf",
+}
+
+
+def numbers(values, digits):
+    return " ".join(f"{value:.{digits}f}" for value in values)
+
+
+def measure(gumbel, source, answers, quantize, folder):
+    """The figures of `gumbel eval --json`, and the bytes of the program."""
+    program = pathlib.Path(folder) / "model.gumbel"
+    subprocess.run([gumbel, "export", source, "-o", program, "--quantize", quantize], check=True,
+                   stdout=subprocess.DEVNULL)
+    output = subprocess.run([gumbel, "eval", program, "--answers", answers, "--json"], check=True,
+                            capture_output=True, text=True).stdout
+    return json.loads(output) | {"bytes": program.stat().st_size}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--gumbel", default=ROOT / "build/release/gumbel")
+    parser.add_argument("--cache", type=pathlib.Path,
+                        default=os.environ.get("GUMBEL_CACHE",
+                                               pathlib.Path.home() / ".cache/gumbel"))
+    parser.add_argument("--model", choices=MODELS, action="append")
+    options = parser.parse_args()
+    print("| model | --quantize | MB | mean KL, texts 0 to 2 | more than none | best token agrees "
+          "| perplexity |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for model in options.model or MODELS:
+        answers = ROOT / "tests/data/real" / f"{model}.safetensors"
+        plain = None
+        for quantize in ("none", "q8", "q4"):
+            with tempfile.TemporaryDirectory() as folder:
+                found = measure(options.gumbel, pathlib.Path(options.cache) / MODELS[model], answers,
+                                quantize, folder)
+            plain = plain or found
+            more = [a - b for a, b in zip(found["mean_kl"], plain["mean_kl"])]
+            print(f"| {model} | {quantize} | {found['bytes'] / 1e6:.0f} "
+                  f"| {numbers(found['mean_kl'], 4)} | {numbers(more, 4)} "
+                  f"| {numbers(found['agreement'], 3)} | {numbers(found['perplexity'], 3)} |",
+                  flush=True)
+
+
+if __name__ == "__main__":
+    main()
