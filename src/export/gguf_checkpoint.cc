@@ -1,68 +1,26 @@
 #include "export/gguf_checkpoint.h"
 
-#include <array>
-#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "export/checkpoint_index.h"
 #include "export/gguf_blocks.h"
+#include "export/gguf_tensor_names.h"
 #include "export/quote.h"
+#include "export/row_view.h"
 
 namespace gumbel {
 namespace {
 
-using NamePair = std::pair<std::string_view, std::string_view>;
-
-/// Names within a layer, GGUF's ("blk.N." before them) and Hugging Face's ("model.layers.N.").
-constexpr NamePair kLayerNames[] = {
-    {"attn_norm.weight", "input_layernorm.weight"},    {"attn_q.weight", "self_attn.q_proj.weight"},
-    {"attn_k.weight", "self_attn.k_proj.weight"},      {"attn_v.weight", "self_attn.v_proj.weight"},
-    {"attn_output.weight", "self_attn.o_proj.weight"}, {"ffn_gate.weight", "mlp.gate_proj.weight"},
-    {"ffn_up.weight", "mlp.up_proj.weight"},           {"ffn_down.weight", "mlp.down_proj.weight"},
-};
-constexpr NamePair kQueryKeyNorms[] = {
-    {"attn_q_norm.weight", "self_attn.q_norm.weight"},
-    {"attn_k_norm.weight", "self_attn.k_norm.weight"},
-};
-/// Llama and Qwen have one norm before the MLP, Gemma one before and one after each half of a
-/// layer.
-constexpr NamePair kTwoNorms[] = {{"ffn_norm.weight", "post_attention_layernorm.weight"}};
-constexpr NamePair kFourNorms[] = {
-    {"post_attention_norm.weight", "post_attention_layernorm.weight"},
-    {"ffn_norm.weight", "pre_feedforward_layernorm.weight"},
-    {"post_ffw_norm.weight", "post_feedforward_layernorm.weight"},
-};
-constexpr NamePair kGlobalNames[] = {
-    {"token_embd.weight", "model.embed_tokens.weight"},
-    {"output_norm.weight", "model.norm.weight"},
-    {"output.weight", "lm_head.weight"},
-};
-
-std::string_view look_up(std::span<const NamePair> names, std::string_view name) {
-  for (const auto& [gguf, hugging_face] : names)
-    if (gguf == name) return hugging_face;
-  return {};
-}
-
-/// Hugging Face's name of GGUF's `name`; nothing where the architecture has no such tensor.
-std::optional<std::string> hugging_face_name(std::string_view name,
-                                             const std::string& architecture) {
-  if (const auto global = look_up(kGlobalNames, name); !global.empty()) return std::string(global);
-  if (!name.starts_with("blk.")) return std::nullopt;
-  const size_t dot = name.find('.', 4);
-  if (dot == std::string_view::npos) return std::nullopt;
-  const std::string layer(name.substr(4, dot - 4));
-  if (layer.empty() || layer.find_first_not_of("0123456789") != std::string::npos)
-    return std::nullopt;
-  const std::string_view part = name.substr(dot + 1);
-  std::string_view found = look_up(kLayerNames, part);
-  if (found.empty() && architecture != "llama") found = look_up(kQueryKeyNorms, part);
-  if (found.empty())
-    found = architecture == "gemma3" ? look_up(kFourNorms, part) : look_up(kTwoNorms, part);
-  if (found.empty()) return std::nullopt;
-  return "model.layers." + layer + "." + std::string(found);
+/// The shape under which families ask for the tensor: GGUF drops dimensions of 1.
+std::vector<int64_t> hugging_face_shape(const GgufTensor& tensor, std::string_view name) {
+  std::vector<int64_t> shape = tensor.shape;
+  if (name.ends_with(".conv1d.weight") && shape.size() == 2) shape.insert(shape.begin() + 1, 1);
+  if (name.ends_with(".shared_expert_gate.weight") && shape.size() == 1)
+    shape.insert(shape.begin(), 1);
+  return shape;
 }
 
 /// A tensor of a GGUF file. With `head_dim` > 0 the rows are those of a query or key projection
@@ -70,11 +28,11 @@ std::optional<std::string> hugging_face_name(std::string_view name,
 /// half-split order.
 class GgufCheckpointTensor : public CheckpointTensor {
  public:
-  GgufCheckpointTensor(const GgufTensor& tensor, int64_t head_dim)
-      : tensor_(tensor), head_dim_(head_dim) {}
+  GgufCheckpointTensor(const GgufTensor& tensor, std::vector<int64_t> shape, int64_t head_dim)
+      : tensor_(tensor), shape_(std::move(shape)), head_dim_(head_dim) {}
 
   WeightType type() const override { return tensor_.type; }
-  const std::vector<int64_t>& shape() const override { return tensor_.shape; }
+  const std::vector<int64_t>& shape() const override { return shape_; }
 
   void read_rows(int64_t first, int64_t count, WeightRows& out) const override {
     check_row_range(tensor_.shape, first, count);
@@ -105,6 +63,7 @@ class GgufCheckpointTensor : public CheckpointTensor {
   }
 
   const GgufTensor& tensor_;
+  std::vector<int64_t> shape_;
   int64_t head_dim_;
 };
 
@@ -122,10 +81,12 @@ class GgufCheckpoint : public CheckpointIndex {
 
 std::unique_ptr<Checkpoint> gguf_checkpoint(const std::shared_ptr<const GgufFile>& file,
                                             const ModelConfig& config) {
+  constexpr std::string_view kGateUp = "gate_up_proj";
   auto checkpoint = std::make_unique<GgufCheckpoint>(file);
   for (const GgufTensor& tensor : file->tensors()) {
     if (tensor.name == "rope_freqs.weight") continue;  // part of the configuration
-    const auto name = hugging_face_name(tensor.name, config.architecture);
+    if (is_prediction_tensor(tensor.name, config)) continue;
+    const auto name = hugging_face_name(tensor.name, config);
     if (!name)
       fail(ErrorCode::kUnsupported, "{}: tensor {} is not part of architecture {}", file->name(),
            quote(tensor.name), config.architecture);
@@ -136,7 +97,10 @@ std::unique_ptr<Checkpoint> gguf_checkpoint(const std::shared_ptr<const GgufFile
       fail(ErrorCode::kCorruptFile, "{}: tensor {}: expected rows of a multiple of {}, got {}",
            file->name(), quote(tensor.name), config.head_dim, tensor.rows());
     checkpoint->add(
-        *name, std::make_unique<GgufCheckpointTensor>(tensor, interleaved ? config.head_dim : 0));
+        *name, std::make_unique<GgufCheckpointTensor>(tensor, hugging_face_shape(tensor, *name),
+                                                      interleaved ? config.head_dim : 0));
+    if (name->ends_with(kGateUp))
+      split_gate_up(*checkpoint, name->substr(0, name->size() - kGateUp.size()));
   }
   return checkpoint;
 }

@@ -9,11 +9,13 @@
 
 namespace gumbel {
 
-/// A checkpoint over `file`. GGUF's names become Hugging Face's, and the rows of llama's query and
-/// key projections, which GGUF stores with the two halves of each head interleaved, are read in
-/// half-split order (rows are whole numbers of blocks, so nothing is decoded anew). Gemma's norm
-/// weights are stored as 1 + w already. `config` is the file's, verified (verify_config.h). Throws
-/// Error(kUnsupported) for a tensor that the architecture does not have (a bias, an expert).
+/// A checkpoint over `file`. GGUF's names become Hugging Face's (gguf_tensor_names.h), and the rows
+/// of llama's query and key projections, which GGUF stores with the two halves of each head
+/// interleaved, are read in half-split order (rows are whole numbers of blocks, so nothing is
+/// decoded anew). Norm weights are stored as the factor already. Fused gate and up projections of
+/// experts are also there as their halves. Layers for multi-token prediction are left out. `config`
+/// is the file's, verified (verify_config.h). Throws Error(kUnsupported) for a tensor that the
+/// architecture does not have (a bias, an expert of a dense model).
 std::unique_ptr<Checkpoint> gguf_checkpoint(const std::shared_ptr<const GgufFile>& file,
                                             const ModelConfig& config);
 

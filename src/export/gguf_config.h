@@ -6,9 +6,10 @@
 
 namespace gumbel {
 
-/// Reads the hyperparameters of architecture llama, qwen3 or gemma3. What the metadata leave out is
-/// taken from the tensors (vocabulary, tied embeddings, the rotary divisors of rope_freqs.weight)
-/// or from the family's fixed rules (Gemma 3: every sixth layer full, local rotary base 10,000).
+/// Reads the hyperparameters of architecture llama, qwen3, gemma3, gemma4, qwen35 or qwen35moe.
+/// What the metadata leave out is taken from the tensors (vocabularies, tied embeddings, the rotary
+/// divisors of rope_freqs.weight, which of Gemma 4's layers have experts or values of their own) or
+/// from the family's fixed rules (Gemma 3: every sixth layer full, local rotary base 10,000).
 ///
 /// Throws Error: kUnsupported for another architecture (named, with those known) and for features
 /// that the families do not have; kNotFound for a missing key or embedding table; kCorruptFile for

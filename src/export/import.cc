@@ -15,6 +15,7 @@
 #include "export/gguf_checkpoint.h"
 #include "export/gguf_config.h"
 #include "export/gguf_file.h"
+#include "export/gguf_tensor_names.h"
 #include "export/gguf_tokenizer_keys.h"
 #include "export/hf_config.h"
 #include "export/hf_folder.h"
@@ -73,7 +74,16 @@ ImportedModel import_gguf(const fs::path& path) {
   model.tokenizer = read_gguf_tokenizer(*file);
   model.chat_template = read_gguf_chat_template(*file);
   std::map<std::string, int> types;
-  for (const GgufTensor& tensor : file->tensors()) ++types[std::string(traits(tensor.type).name)];
+  int skipped = 0;
+  for (const GgufTensor& tensor : file->tensors()) {
+    if (is_prediction_tensor(tensor.name, model.config)) {
+      ++skipped;
+      continue;
+    }
+    ++types[std::string(traits(tensor.type).name)];
+  }
+  if (skipped > 0)
+    model.notes.push_back(fmt::format("skipped {} multi-token prediction tensors", skipped));
   model.weight_summary = summary(types);
   return model;
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "program/graph.h"
+
 namespace gumbel {
 
 /// Rotary position embedding of one kind of layer (RoFormer, Su et al. 2021).
@@ -37,6 +39,7 @@ struct ModelConfig {
   int64_t hidden_size = 0;
   int64_t intermediate_size = 0;
   int64_t layers = 0;
+  int64_t prediction_layers = 0;  ///< behind them, for multi-token prediction; left out
   int64_t heads = 0;
   int64_t kv_heads = 0;
   int64_t head_dim = 0;
@@ -71,6 +74,9 @@ struct ModelConfig {
   int64_t linear_key_dim = 0;
   int64_t linear_value_dim = 0;
   int64_t linear_conv_width = 0;  ///< positions that its convolution spans
+  /// How the value heads of its tensors lie. Hugging Face groups them by key head; GGUF tiles them.
+  /// An importer cannot put them back: quantized blocks of the output projection span heads.
+  HeadOrder linear_head_order = HeadOrder::kGrouped;
 };
 
 }  // namespace gumbel

@@ -222,6 +222,7 @@ ValueId MethodBuilder::gated_delta_rule(const DeltaRule& rule, ValueId input_pos
       make_node(Op::kGatedDeltaRule, {rule.q, rule.k, rule.v, rule.decay, rule.strength, input_pos},
                 {program_.computed_vector(rule.name + ".rate", rule.rate),
                  program_.computed_vector(rule.name + ".bias", rule.bias)});
+  node.attributes.head_order = rule.head_order;
   node.state =
       program_.recurrent_state({rule.name, {shape(rule.v)[2], shape(rule.k)[3], shape(rule.v)[3]}});
   return append(std::move(node));

@@ -42,6 +42,8 @@ class ProgramBuilder {
   int32_t vector(const std::string& name, int64_t elements);
   /// A vector that the exporter computed.
   int32_t computed_vector(const std::string& name, std::vector<float> values);
+  /// Whether the checkpoint has the tensor `name`.
+  bool has(std::string_view name) const { return checkpoint_.has(name); }
   /// The elements of a small tensor of the checkpoint, for what is computed from it.
   std::vector<float> values(const std::string& name, const Shape& shape) const;
   /// The cache `spec.name`; its type is settled at export.
@@ -101,6 +103,7 @@ class MethodBuilder {
     ValueId q, k, v;          ///< f32 [B, T, heads of its own, dimension of its own]
     ValueId decay, strength;  ///< f32 [B, T, heads]
     std::vector<float> rate, bias;
+    HeadOrder head_order = HeadOrder::kGrouped;
   };
   ValueId gated_delta_rule(const DeltaRule& rule, ValueId input_pos);
   ValueId select_last(ValueId x);

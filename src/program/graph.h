@@ -88,8 +88,9 @@ enum class Op : uint8_t {
   kCausalConv,
   /// inputs: q, k f32 [B, T, key_heads, Dk], v f32 [B, T, heads, Dv], decay and strength f32
   /// [B, T, heads], input_pos i64 [B, T]; weights: rate [heads], bias [heads]; a recurrent state S
-  /// [heads, Dk, Dv], zero before position 0. heads is a multiple of key_heads, whose keys and
-  /// queries serve consecutive heads. Output f32 [B, T, heads, Dv] = S^T q after, position by
+  /// [heads, Dk, Dv], zero before position 0. heads is a multiple of key_heads; head h has
+  /// the keys and queries of key_head(attributes.head_order, h, heads, key_heads). Output f32 [B,
+  /// T, heads, Dv] = S^T q after, position by
   /// position, S = exp(rate * softplus(decay + bias)) S, then S += k (sigmoid(strength)
   /// (v - S^T k))^T (Yang, Kautz and Hatamizadeh 2025, "Gated Delta Networks").
   kGatedDeltaRule,
@@ -105,15 +106,25 @@ constexpr bool stores_state(Op op) { return op == Op::kCacheUpdate || has_recurr
 
 enum class Activation : uint8_t { kSilu, kGeluTanh, kSigmoid };
 
+/// How heads lie that share key heads. kGrouped: those of the first key head, then those of the
+/// second, and so on. kTiled: one of each key head, then another of each, and so on.
+enum class HeadOrder : uint8_t { kGrouped, kTiled };
+
+/// The key head of `head`; heads is a multiple of key_heads.
+constexpr int64_t key_head(HeadOrder order, int64_t head, int64_t heads, int64_t key_heads) {
+  return order == HeadOrder::kTiled ? head % key_heads : head / (heads / key_heads);
+}
+
 /// Parameters of a node; each op reads those that its description names.
 struct Attributes {
   float epsilon = 0;   ///< kRmsNorm
   float scale = 1;     ///< kEmbedding, kScale, kSoftCap; kAttention: factor of the scores
   int64_t window = 0;  ///< kAttention: 0 means all earlier positions
-  Activation activation = Activation::kSilu;  ///< kGatedActivation
-  int64_t begin = 0;                          ///< kSlice
-  int64_t end = 0;                            ///< kSlice
-  int64_t top_k = 0;                          ///< kRouter
+  Activation activation = Activation::kSilu;   ///< kGatedActivation
+  int64_t begin = 0;                           ///< kSlice
+  int64_t end = 0;                             ///< kSlice
+  int64_t top_k = 0;                           ///< kRouter
+  HeadOrder head_order = HeadOrder::kGrouped;  ///< kGatedDeltaRule
 
   bool operator==(const Attributes&) const = default;
 };

@@ -25,6 +25,7 @@ static_assert(static_cast<int>(schema::Op_MAX) == kOpCount - 1);
 static_assert(static_cast<int>(schema::Op_Attention) == static_cast<int>(Op::kAttention));
 static_assert(static_cast<int>(schema::Op_Sample) == static_cast<int>(Op::kSample));
 static_assert(static_cast<int>(schema::Activation_MAX) == static_cast<int>(Activation::kSigmoid));
+static_assert(static_cast<int>(schema::HeadOrder_MAX) == static_cast<int>(HeadOrder::kTiled));
 
 using Builder = flatbuffers::FlatBufferBuilder;
 
@@ -36,11 +37,12 @@ auto encode_all(Builder& builder, const T& items, const Encode& encode) {
 }
 
 flatbuffers::Offset<schema::Node> encode_node(Builder& builder, const Node& node) {
-  return schema::CreateNodeDirect(
-      builder, static_cast<schema::Op>(node.op), &node.inputs, &node.weights, &node.outputs,
-      node.state, node.attributes.epsilon, node.attributes.scale, node.attributes.window,
-      static_cast<schema::Activation>(node.attributes.activation), node.attributes.begin,
-      node.attributes.end, node.attributes.top_k);
+  return schema::CreateNodeDirect(builder, static_cast<schema::Op>(node.op), &node.inputs,
+                                  &node.weights, &node.outputs, node.state, node.attributes.epsilon,
+                                  node.attributes.scale, node.attributes.window,
+                                  static_cast<schema::Activation>(node.attributes.activation),
+                                  node.attributes.begin, node.attributes.end, node.attributes.top_k,
+                                  static_cast<schema::HeadOrder>(node.attributes.head_order));
 }
 
 flatbuffers::Offset<schema::Method> encode_method(Builder& builder, const Method& method) {
@@ -145,7 +147,8 @@ Node Decoder::node(const schema::Node& stored) {
       checked_enum<Activation>(stored.activation(), schema::Activation_MAX + 1, "an activation"),
       stored.begin(),
       stored.end(),
-      stored.top_k()};
+      stored.top_k(),
+      checked_enum<HeadOrder>(stored.head_order(), schema::HeadOrder_MAX + 1, "a head order")};
   return node;
 }
 

@@ -38,6 +38,19 @@ std::pair<std::string, std::string> split_merge(const std::string& merge, std::s
   return {merge.substr(0, space), merge.substr(space + 1)};
 }
 
+std::vector<std::pair<std::string, std::string>> merges(const GgufTokenizer& source) {
+  if (source.merges.empty()) {
+    fail(ErrorCode::kCorruptFile, "tokenizer.ggml.merges: a {} tokenizer needs merges, got none",
+         source.model);
+  }
+  std::vector<std::pair<std::string, std::string>> result;
+  result.reserve(source.merges.size());
+  for (std::size_t i = 0; i < source.merges.size(); ++i) {
+    result.push_back(split_merge(source.merges[i], i));
+  }
+  return result;
+}
+
 std::int64_t checked_id(const GgufTokenizer& source, const std::optional<std::int64_t>& id,
                         const char* key) {
   if (!id) return -1;
@@ -67,14 +80,12 @@ TokenizerDefinition tokenizer_from_gguf(GgufTokenizer source) {
     definition.byte_fallback = false;
     set_pre_tokenizer(definition, source.pre.empty() ? "default" : source.pre);
     definition.add_bos = source.add_bos.value_or(source.pre == "llama-bpe");
-    if (source.merges.empty()) {
-      fail(ErrorCode::kCorruptFile,
-           "tokenizer.ggml.merges: a gpt2 tokenizer needs merges, got none");
-    }
-    definition.merges.reserve(source.merges.size());
-    for (std::size_t i = 0; i < source.merges.size(); ++i) {
-      definition.merges.push_back(split_merge(source.merges[i], i));
-    }
+    definition.merges = merges(source);
+  } else if (source.model == "gemma4") {
+    // Gemma's own: characters with merges, "▁" for a space, bytes for what has no token.
+    definition.kind = TokenizerKind::kSentencePiece;
+    definition.add_bos = source.add_bos.value_or(true);
+    definition.merges = merges(source);
   } else if (source.model == "llama") {
     if (!source.pre.empty() && source.pre != "default") {
       fail(ErrorCode::kUnsupported,
@@ -96,7 +107,8 @@ TokenizerDefinition tokenizer_from_gguf(GgufTokenizer source) {
     if (!source.bos_id) source.bos_id = default_id(source, 1);
     if (!source.eos_id) source.eos_id = default_id(source, 2);
   } else {
-    fail(ErrorCode::kUnsupported, "tokenizer model \"{}\" is not supported; expected gpt2 or llama",
+    fail(ErrorCode::kUnsupported,
+         "tokenizer model \"{}\" is not supported; expected gpt2, llama or gemma4",
          quote_text(source.model));
   }
   definition.add_eos = source.add_eos.value_or(false);

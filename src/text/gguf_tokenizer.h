@@ -13,7 +13,7 @@ namespace gumbel {
 
 /// The values of a GGUF file's `tokenizer.ggml.*` keys; an absent key is empty.
 struct GgufTokenizer {
-  std::string model;                       ///< model: "llama" or "gpt2".
+  std::string model;                       ///< model: "llama", "gpt2" or "gemma4".
   std::string pre;                         ///< pre: see set_pre_tokenizer(); empty is "default".
   std::vector<std::string> tokens;         ///< tokens
   std::vector<float> scores;               ///< scores

@@ -51,6 +51,15 @@ TEST(Import, GgufFilesByContentNotByName) {
   test::read_tiny_weights(model);
 }
 
+TEST(Import, WhatIsSkippedOfAGgufIsNoted) {
+  const ImportedModel model =
+      import_model(test::data_path("models/gguf/qwen3_5-bf16.gguf").string());
+  EXPECT_EQ(model.notes, std::vector<std::string>{"skipped 15 multi-token prediction tensors"});
+  EXPECT_FALSE(model.weights->has("model.layers.4.input_layernorm.weight"));
+  EXPECT_EQ(import_model(test::data_path("models/gguf/qwen3_5_moe-bf16.gguf").string()).notes,
+            std::vector<std::string>{});
+}
+
 TEST(Import, TokenizerAndTemplateOfAGguf) {
   const TemporaryFolder folder;
   const std::vector<std::string> tokens = {"<|begin|>", "<|endoftext|>", "a", "b",

@@ -33,6 +33,20 @@ TEST(GgufTokenizer, ByteLevelGivesTheAnswersOfTokenizerJson) {
   }
 }
 
+TEST(GgufTokenizer, Gemma4GivesTheAnswersOfTokenizerJson) {
+  GgufTokenizer source = gguf_of("gemma", "");
+  source.model = "gemma4";
+  source.unknown_id = 3;
+  source.bos_id = 2;
+  EXPECT_TRUE(tokenizer_from_gguf(source).add_bos);
+  source.add_bos = false;
+  const LoadedTokenizer loaded(tokenizer_from_gguf(source));
+  std::ifstream answers = open_test_data("tokenizers/gemma/answers.jsonl");
+  const CheckResult result = check_answers(loaded.tokenizer, answers);
+  EXPECT_EQ(result.checked, 215);
+  EXPECT_EQ(result.mismatched, 0) << result.first_mismatch;
+}
+
 TEST(GgufTokenizer, SpacePrefixIsAddedAndTakenOff) {
   GgufTokenizer source = sentencepiece_gguf({"▁", "a", "▁a"});
   const LoadedTokenizer with(tokenizer_from_gguf(source));

@@ -7,6 +7,7 @@
 #include "backends/cpu/activations.h"
 #include "backends/cpu/packing.h"
 #include "backends/cpu/target.h"
+#include "program/graph.h"
 
 namespace gumbel::cpu {
 
@@ -120,6 +121,7 @@ struct DeltaRuleTask {
   int64_t key_heads = 0;
   int64_t key_dim = 0;
   int64_t value_dim = 0;
+  HeadOrder head_order = HeadOrder::kGrouped;
 };
 
 /// Kernels of the ops with a recurrent state, which they update.

@@ -110,15 +110,15 @@ inline void delta_step_of_column(const DeltaRuleTask& task, const float* q, cons
 }
 
 inline void delta_rule(const DeltaRuleTask& task, int64_t head, int64_t first, int64_t last) {
-  const int64_t key_head = head / (task.heads / task.key_heads);
+  const int64_t keys = key_head(task.head_order, head, task.heads, task.key_heads);
   float* state = task.state + head * task.key_dim * task.value_dim;
   for (int64_t t = 0; t < task.time; ++t) {
     const int64_t gate = t * task.heads + head;
     const float step = softplus_f32(task.decay[gate] + task.bias[head]);
     const float decay = exp_f32(task.rate[head] * step);
     const float strength = 1.0f / (1.0f + exp_f32(-task.strength[gate]));
-    const float* q = task.q + (t * task.key_heads + key_head) * task.key_dim;
-    const float* k = task.k + (t * task.key_heads + key_head) * task.key_dim;
+    const float* q = task.q + (t * task.key_heads + keys) * task.key_dim;
+    const float* k = task.k + (t * task.key_heads + keys) * task.key_dim;
     const float* v = task.v + gate * task.value_dim;
     float* out = task.out + gate * task.value_dim;
     // Four chains of multiply-adds hide their latency.

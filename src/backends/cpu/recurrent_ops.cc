@@ -42,6 +42,7 @@ void CpuBackend::gated_delta_rule(const OpCall& call) const {
   DeltaRuleTask task;
   task.rate = reinterpret_cast<const float*>(call.weights[0].data);
   task.bias = reinterpret_cast<const float*>(call.weights[1].data);
+  task.head_order = call.node->attributes.head_order;
   task.time = v.dims[1];
   task.heads = v.dims[2];
   task.value_dim = v.dims[3];

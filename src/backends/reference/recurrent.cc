@@ -51,6 +51,7 @@ void gated_delta_rule(const OpCall& call) {
   const int64_t key_heads = keys.dims[2];
   const int64_t key_dim = keys.dims[3];
   const int64_t value_dim = values.dims[3];
+  const HeadOrder order = call.node->attributes.head_order;
   const auto* rates = reinterpret_cast<const float*>(call.weights[0].data);
   const auto* biases = reinterpret_cast<const float*>(call.weights[1].data);
   for (int64_t b = 0; b < values.dims[0]; ++b) {
@@ -58,7 +59,8 @@ void gated_delta_rule(const OpCall& call) {
     for (int64_t t = 0; t < time; ++t)
       for (int64_t head = 0; head < heads; ++head) {
         const int64_t position = b * time + t;
-        const int64_t key = (position * key_heads + head / (heads / key_heads)) * key_dim;
+        const int64_t key =
+            (position * key_heads + key_head(order, head, heads, key_heads)) * key_dim;
         const float* q = call.inputs[0].as<float>() + key;
         const float* k = keys.as<float>() + key;
         const float* v = values.as<float>() + (position * heads + head) * value_dim;

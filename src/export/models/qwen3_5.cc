@@ -49,6 +49,15 @@ std::vector<float> conv_taps(MethodBuilder& g, const std::string& name, int64_t 
   return taps;
 }
 
+// A = -exp(A_log) of every head, which checkpoints have as one or the other.
+std::vector<float> decay_rates(MethodBuilder& g, const std::string& prefix, int64_t heads) {
+  if (!g.program().has(prefix + "A_log") && g.program().has(prefix + "A"))
+    return g.program().values(prefix + "A", {heads});
+  std::vector<float> rates = g.program().values(prefix + "A_log", {heads});
+  for (float& rate : rates) rate = static_cast<float>(-std::exp(static_cast<double>(rate)));
+  return rates;
+}
+
 ValueId delta_net(MethodBuilder& g, const ModelConfig& config, ModelInputs inputs, ValueId x,
                   const std::string& prefix) {
   const int64_t key_dim = config.linear_key_dim;
@@ -80,9 +89,9 @@ ValueId delta_net(MethodBuilder& g, const ModelConfig& config, ModelInputs input
   rule.v = g.split_heads(g.slice(mixed, 2 * key_width, channels), heads);
   rule.decay = decay;
   rule.strength = strength;
-  rule.rate = g.program().values(prefix + "A_log", {heads});
-  for (float& rate : rule.rate) rate = static_cast<float>(-std::exp(static_cast<double>(rate)));
+  rule.rate = decay_rates(g, prefix, heads);
   rule.bias = g.program().values(prefix + "dt_bias", {heads});
+  rule.head_order = config.linear_head_order;
 
   ValueId h = g.gated_delta_rule(rule, inputs.input_pos);
   h = g.rms_norm(h, prefix + "norm.weight", config.rms_norm_epsilon);

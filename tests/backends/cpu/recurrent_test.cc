@@ -101,6 +101,7 @@ TEST(CausalConv, EqualsTheReferenceInChunksOfAnyLength) {
 struct Delta {
   int64_t batch, time, key_heads, heads, key_dim, value_dim;
   std::vector<float> q, k, v, decay, strength, rate, bias;
+  HeadOrder order = HeadOrder::kGrouped;
 
   Delta(int64_t b, int64_t t, int64_t hk, int64_t hv, int64_t dk, int64_t dv, std::mt19937& random)
       : batch(b), time(t), key_heads(hk), heads(hv), key_dim(dk), value_dim(dv) {
@@ -125,6 +126,7 @@ struct Delta {
   Result run(Backend& backend, int64_t chunk) const {
     Node node;
     node.op = Op::kGatedDeltaRule;
+    node.attributes.head_order = order;
     Recurrent state(batch, heads * key_dim * value_dim);
     const Weight rates(rate), biases(bias);
     std::vector<float> all(v.size());
@@ -153,17 +155,17 @@ struct Delta {
 };
 
 // The recurrence of the paper, S = S (alpha (I - beta k k^T)) + beta v k^T, with S [Dv, Dk].
-TEST(GatedDeltaRule, IsTheRecurrenceOfItsPaper) {
-  std::mt19937 random{3};
-  const Delta d(2, 9, 2, 6, 8, 5, random);
+void expect_recurrence(const Delta& d, const std::vector<int64_t>& key_heads) {
   const std::vector<float> out = d.run(*make_reference_backend(), 9).out;
   for (int64_t b = 0; b < d.batch; ++b)
     for (int64_t head = 0; head < d.heads; ++head) {
       std::vector<double> s(static_cast<size_t>(d.value_dim * d.key_dim));
       for (int64_t t = 0; t < d.time; ++t) {
         const int64_t at = b * d.time + t;
-        const float* k = d.k.data() + (at * d.key_heads + head / 3) * d.key_dim;
-        const float* q = d.q.data() + (at * d.key_heads + head / 3) * d.key_dim;
+        const float* k =
+            d.k.data() + (at * d.key_heads + key_heads[static_cast<size_t>(head)]) * d.key_dim;
+        const float* q =
+            d.q.data() + (at * d.key_heads + key_heads[static_cast<size_t>(head)]) * d.key_dim;
         const float* v = d.v.data() + (at * d.heads + head) * d.value_dim;
         const auto gate = static_cast<size_t>(at * d.heads + head);
         const double time_step =
@@ -195,13 +197,27 @@ TEST(GatedDeltaRule, IsTheRecurrenceOfItsPaper) {
     }
 }
 
+TEST(GatedDeltaRule, IsTheRecurrenceOfItsPaper) {
+  std::mt19937 random{3};
+  Delta d(2, 9, 2, 6, 8, 5, random);
+  expect_recurrence(d, {0, 0, 0, 1, 1, 1});
+  d.order = HeadOrder::kTiled;
+  expect_recurrence(d, {0, 1, 0, 1, 0, 1});
+}
+
 TEST(GatedDeltaRule, EqualsTheReferenceInChunksOfAnyLength) {
   std::mt19937 random{4};
   const struct {
     int64_t key_heads, heads, key_dim, value_dim;
-  } kShapes[] = {{1, 1, 1, 1}, {2, 4, 16, 16}, {1, 3, 7, 67}, {2, 2, 128, 128}};
+    HeadOrder order = HeadOrder::kGrouped;
+  } kShapes[] = {{1, 1, 1, 1},
+                 {2, 4, 16, 16},
+                 {2, 6, 16, 16, HeadOrder::kTiled},
+                 {1, 3, 7, 67},
+                 {2, 2, 128, 128}};
   for (const auto& s : kShapes) {
-    const Delta d(2, 13, s.key_heads, s.heads, s.key_dim, s.value_dim, random);
+    Delta d(2, 13, s.key_heads, s.heads, s.key_dim, s.value_dim, random);
+    d.order = s.order;
     const Delta::Result expected = d.run(*make_reference_backend(), 13);
     for (int threads : {1, 3})
       for (const NamedBackend& cpu : cpu_backends(threads))
