@@ -283,13 +283,14 @@ void expect_released(const Checkpoint& checkpoint, const std::string& name) {
       if (releases) tensor.release_rows(first, count);
     }
   };
+  // A fault also maps pages around it, up to 64 KiB: of 41 pieces, 2.6 MiB may be mapped again.
   const size_t before = resident_file_bytes();
   read(false);
   EXPECT_GT(resident_file_bytes(), before + kBytes / 2);
   tensor.release_rows(0, 4099);
-  EXPECT_LT(resident_file_bytes(), before + kBytes / 8);
+  EXPECT_LT(resident_file_bytes(), before + kBytes / 3);
   read(true);
-  EXPECT_LT(resident_file_bytes(), before + kBytes / 8);
+  EXPECT_LT(resident_file_bytes(), before + kBytes / 3);
   expect_error(ErrorCode::kInvalidArgument, "expected rows within the 4099",
                [&] { tensor.release_rows(4000, 100); });
 }
