@@ -110,6 +110,9 @@ Engine::Impl::Impl(const std::filesystem::path& path, const EngineOptions& optio
       fail(ErrorCode::kCorruptFile, "{}: expected a tokenizer of at most {} tokens, got {}",
            path.string(), info.vocab_size, tokenizer->vocab_size());
   }
+  // A file that memory cannot hold would push itself out.
+  if (program.packing == backend->name() && file.file_bytes() < available_memory())
+    populator = PagePopulator(file.mapped());
   if (!program.chat_format.empty()) {
     chat_format = parse_chat_format(program.chat_format);
     info.chat_format = chat_format->name;

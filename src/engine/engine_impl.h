@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/page_populator.h"
 #include "engine/host_sampler.h"
 #include "program/program_file.h"
 #include "runtime/backend.h"
@@ -36,6 +37,8 @@ struct Engine::Impl {
   std::unique_ptr<Executor> forward;
   std::unique_ptr<Executor> prefill;        ///< null: forward serves prefill too
   std::optional<HostSampler> host_sampler;  ///< programs that return logits
+
+  PagePopulator populator;  ///< of `file`, where its weights are used as they are mapped
 };
 
 }  // namespace gumbel

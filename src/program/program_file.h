@@ -24,6 +24,8 @@ class ProgramFile {
 
   const Program& program() const { return program_; }
   uint64_t file_bytes() const { return file_.bytes().size(); }
+  /// All of the file, as it is mapped.
+  std::span<const std::byte> mapped() const { return file_.bytes(); }
   /// The segment of weight `i`, within the mapping.
   std::span<const std::byte> weight_bytes(size_t i) const;
   /// Reads every weight. Throws Error(kCorruptFile) naming the first whose checksum differs.
