@@ -5,7 +5,8 @@
 
 Writes one model after the other to FOLDER (about 20 GB each), measures it and removes it. The share
 of the memory's bandwidth is what a decoded token reads of the file, times tokens per second, over
-what a loop that only reads the mapped file reaches in the same run, the two taken in turn.
+what loops that only read the mapped file reach in the same run, taken in turn: a plain one, and one
+written for bandwidth.
 """
 import argparse
 import json
@@ -57,16 +58,18 @@ def measure(path, arguments, token_bytes):
         command += ["-p", str(arguments.p), "-n", str(arguments.n), "--threads", threads]
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         runs.append(json.loads(output))
-        # The first pass of three brings the pages in, as the prompt does for a benchmark.
         output = subprocess.run(
-            [READ_FILE, path, threads, "3"], check=True, capture_output=True, text=True
+            [READ_FILE, path, threads, "1"], check=True, capture_output=True, text=True
         ).stdout
-        reads.append(max(float(line) for line in output.split()[1:]))
+        reads.append([float(number) for number in output.split()])
     result = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
     rates = [token_bytes * run["decode_tokens_per_s"] / 1e9 for run in runs]
-    result["read_gb_per_s"] = statistics.median(reads)
     result["decode_gb_per_s"] = statistics.median(rates)
-    result["share"] = statistics.median(rate / read for rate, read in zip(rates, reads))
+    for i, loop in enumerate(["plain", "wide"]):
+        result[loop] = statistics.median(read[i] for read in reads)
+        result[f"share_of_{loop}"] = statistics.median(
+            rate / read[i] for rate, read in zip(rates, reads)
+        )
     return result
 
 
@@ -97,8 +100,9 @@ def main():
               "(the mapped weights included)")
         print(f"  prompt {r['prefill_tokens_per_s']:.2f} tokens/s, decode "
               f"{r['decode_tokens_per_s']:.2f} tokens/s, {ms:.0f} ms a token")
-        print(f"  decode reads {r['decode_gb_per_s']:.2f} GB/s, a plain read loop "
-              f"{r['read_gb_per_s']:.2f} GB/s: {r['share']:.0%} (median of pairs)")
+        print(f"  decode reads {r['decode_gb_per_s']:.2f} GB/s: {r['share_of_plain']:.0%} of a plain "
+              f"read loop's {r['plain']:.2f} GB/s, {r['share_of_wide']:.0%} of the {r['wide']:.2f} "
+              "GB/s of one written for bandwidth (medians of pairs)")
         print(f"  sampling {r['sampling_ms_per_token']:.3f} ms a token, "
               f"{r['sampling_ms_per_token'] / ms:.3%} of it")
         if not arguments.keep:
