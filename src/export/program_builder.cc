@@ -1,8 +1,10 @@
 #include "export/program_builder.h"
 
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
+#include "export/verify_finite.h"
 
 namespace gumbel {
 namespace {
@@ -49,6 +51,9 @@ int32_t ProgramBuilder::vector(const std::string& name, int64_t elements) {
 
 int32_t ProgramBuilder::computed_vector(const std::string& name, std::vector<float> values) {
   if (const auto found = find_weight(name)) return *found;
+  for (const float value : values)
+    if (!std::isfinite(value))
+      fail(ErrorCode::kInvalidArgument, "{}: expected finite values, got {}", name, value);
   const auto elements = static_cast<int64_t>(values.size());
   return add_weight(name, WeightType::kF32, {elements},
                     {nullptr, std::move(values), WeightRole::kProjection});
@@ -60,6 +65,11 @@ std::vector<float> ProgramBuilder::values(const std::string& name, const Shape& 
   for (size_t i = 0; i + 1 < shape.size(); ++i) count *= shape[i];
   WeightRows rows;
   tensor.read_rows(0, count, rows);
+  try {
+    verify_finite(rows);
+  } catch (const Error& error) {
+    fail(error.code(), "{}: {}", name, error.what());
+  }
   std::vector<float> result(static_cast<size_t>(rows.rows * rows.columns));
   for (int64_t row = 0; row < rows.rows; ++row)
     dequantize_row(rows, row,

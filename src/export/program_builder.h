@@ -40,11 +40,13 @@ class ProgramBuilder {
   int32_t matrix(const std::string& name, const Shape& shape, WeightRole role);
   /// The vector `name` of the checkpoint; it is stored as f32.
   int32_t vector(const std::string& name, int64_t elements);
-  /// A vector that the exporter computed.
+  /// A vector that the exporter computed. Throws Error(kInvalidArgument) where a value is not
+  /// finite.
   int32_t computed_vector(const std::string& name, std::vector<float> values);
   /// Whether the checkpoint has the tensor `name`.
   bool has(std::string_view name) const { return checkpoint_.has(name); }
-  /// The elements of a small tensor of the checkpoint, for what is computed from it.
+  /// The elements of a small tensor of the checkpoint, for what is computed from it. Throws
+  /// Error(kInvalidArgument) naming the tensor, row and column of one that is not finite.
   std::vector<float> values(const std::string& name, const Shape& shape) const;
   /// The cache `spec.name`; its type is settled at export.
   int32_t kv_cache(const KvCacheSpec& spec);
