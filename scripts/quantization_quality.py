@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""How far quantizing moves the two real models, as the table of docs/importing.md.
+"""How far quantizing moves models, as the tables of docs/importing.md.
 
-    quantization_quality.py [--gumbel PROGRAM] [--cache FOLDER] [--model NAME]
+    quantization_quality.py [--gumbel PROGRAM] [--cache FOLDER] [--model NAME | --tiny]
 
 Each model's GGUF file is exported with --quantize none, q8 and q4, which quantizes its dequantized
 weights anew, and each program is evaluated against the stored answers of tests/data/real. The
-models must be in the cache (scripts/fetch_model.py). Takes a minute or two for each program.
+models must be in the cache (scripts/fetch_model.py). Takes a minute or two for each program. With
+--tiny it does the same with the tiny checkpoints of tests/data/models, over the whole vocabulary.
 """
 import argparse
 import json
@@ -26,14 +27,27 @@ def numbers(values, digits):
     return " ".join(f"{value:.{digits}f}" for value in values)
 
 
-def measure(gumbel, source, answers, quantize, folder):
+def measure(gumbel, source, answers, quantize, folder, *options):
     """The figures of `gumbel eval --json`, and the bytes of the program."""
     program = pathlib.Path(folder) / "model.gumbel"
     subprocess.run([gumbel, "export", source, "-o", program, "--quantize", quantize], check=True,
                    stdout=subprocess.DEVNULL)
-    output = subprocess.run([gumbel, "eval", program, "--answers", answers, "--json"], check=True,
-                            capture_output=True, text=True).stdout
+    command = [gumbel, "eval", program, "--answers", answers, "--json", *options]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return json.loads(output) | {"bytes": program.stat().st_size}
+
+
+def print_tiny(gumbel):
+    print("| tiny checkpoint | none | q8 | q4 |")
+    print("| --- | --- | --- | --- |")
+    for answers in sorted((ROOT / "tests/data/models").glob("*/answers.safetensors")):
+        source = answers.parent
+        row = []
+        for quantize in ("none", "q8", "q4"):
+            with tempfile.TemporaryDirectory() as folder:
+                kl = measure(gumbel, source, answers, quantize, folder, "--threads", "1")["full_kl"]
+            row.append(f"{sum(kl) / len(kl):.4f}")
+        print(f"| {source.name} | {' | '.join(row)} |", flush=True)
 
 
 def main():
@@ -43,7 +57,11 @@ def main():
                         default=os.environ.get("GUMBEL_CACHE",
                                                pathlib.Path.home() / ".cache/gumbel"))
     parser.add_argument("--model", choices=MODELS, action="append")
+    parser.add_argument("--tiny", action="store_true")
     options = parser.parse_args()
+    if options.tiny:
+        print_tiny(options.gumbel)
+        return
     print("| model | --quantize | MB | mean KL, texts 0 to 2 | more than none | best token agrees "
           "| perplexity |")
     print("| --- | --- | --- | --- | --- | --- | --- |")

@@ -25,6 +25,7 @@ struct EvalCommand {
     if (e.has_logits) {
       result["max_abs_diff"] = e.max_abs_diff;
       result["greedy_equal"] = e.greedy_equal;
+      result["full_kl"] = e.full_kl;
     }
     if (e.has_top) {
       result["mean_kl"] = e.mean_kl;

@@ -179,6 +179,18 @@ class TopComparison {
   double nll_ = 0;
 };
 
+// KL(p || q) of the distributions that two rows of logits make.
+double kl_divergence(std::span<const float> p_logits, std::span<const float> q_logits) {
+  const double p_sum = log_sum_exp(p_logits);
+  const double q_sum = log_sum_exp(q_logits);
+  double kl = 0;
+  for (size_t i = 0; i < p_logits.size(); ++i) {
+    const double p = static_cast<double>(p_logits[i]) - p_sum;
+    kl += std::exp(p) * (p - (static_cast<double>(q_logits[i]) - q_sum));
+  }
+  return kl;
+}
+
 bool greedy_matches(LogitsProgram& program, const Answers& answers) {
   program.reset();
   std::span<const float> logits = program.last_logits(answers.tokens);
@@ -203,6 +215,7 @@ Evaluation evaluate(const std::filesystem::path& program_path,
   for (int text = 0; file.find(fmt::format("{}.tokens", text)) != nullptr; ++text) {
     const Answers answers = read_answers(file, fmt::format("{}.", text));
     TopComparison top(answers);
+    double kl = 0;
     program.reset();
     program.all_logits(answers.tokens, [&](int64_t at, std::span<const float> logits) {
       XXH3_64bits_update(hash.get(), logits.data(), logits.size_bytes());
@@ -213,6 +226,7 @@ Evaluation evaluate(const std::filesystem::path& program_path,
         fail(ErrorCode::kCorruptFile, "answers {}.logits: expected {} a position, got {} in all",
              text, logits.size(), answers.logits.size());
       const float* expected = answers.logits.data() + position * logits.size();
+      kl += kl_divergence({expected, logits.size()}, logits);
       for (size_t i = 0; i < logits.size(); ++i) {
         const double difference =
             std::abs(static_cast<double>(logits[i]) - static_cast<double>(expected[i]));
@@ -227,6 +241,7 @@ Evaluation evaluate(const std::filesystem::path& program_path,
     }
     if (!answers.logits.empty()) {
       evaluation.has_logits = true;
+      evaluation.full_kl.push_back(kl / static_cast<double>(answers.tokens.size()));
       evaluation.greedy_equal &= greedy_matches(program, answers);
     }
   }

@@ -16,7 +16,8 @@ struct Evaluation {
   // Answers with whole logits (tiny models).
   bool has_logits = false;
   double max_abs_diff = 0;
-  bool greedy_equal = true;  ///< every greedy continuation equals the stored one
+  bool greedy_equal = true;     ///< every greedy continuation equals the stored one
+  std::vector<double> full_kl;  ///< sum of p (log p - log q) over all tokens, mean over positions
   // Answers with the 32 best log-probabilities (real models).
   bool has_top = false;
   std::vector<double> mean_kl;     ///< sum of p (log p - log q) over them, mean over positions

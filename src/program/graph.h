@@ -88,11 +88,10 @@ enum class Op : uint8_t {
   kCausalConv,
   /// inputs: q, k f32 [B, T, key_heads, Dk], v f32 [B, T, heads, Dv], decay and strength f32
   /// [B, T, heads], input_pos i64 [B, T]; weights: rate [heads], bias [heads]; a recurrent state S
-  /// [heads, Dk, Dv], zero before position 0. heads is a multiple of key_heads; head h has
-  /// the keys and queries of key_head(attributes.head_order, h, heads, key_heads). Output f32 [B,
-  /// T, heads, Dv] = S^T q after, position by
-  /// position, S = exp(rate * softplus(decay + bias)) S, then S += k (sigmoid(strength)
-  /// (v - S^T k))^T (Yang, Kautz and Hatamizadeh 2025, "Gated Delta Networks").
+  /// [heads, Dk, Dv], zero before position 0. heads is a multiple of key_heads; head h has the keys
+  /// and queries of key_head(head_order, h, heads, key_heads). Output f32 [B, T, heads, Dv] = S^T q
+  /// after, position by position, S = exp(rate * softplus(decay + bias)) S, then S += k
+  /// (sigmoid(strength) (v - S^T k))^T (Yang, Kautz and Hatamizadeh 2025, "Gated Delta Networks").
   kGatedDeltaRule,
 };
 

@@ -59,7 +59,12 @@ TEST_F(Report, EvalComparesWholeLogits) {
   const std::string command = "eval logits.gumbel --answers " +
                               quoted((checkpoint_path("qwen3") / "answers.safetensors").string());
   const json found = object(gumbel(command + " --json"));
-  EXPECT_EQ(keys(found), (std::set<std::string>{"max_abs_diff", "greedy_equal", "logits_hash"}));
+  EXPECT_EQ(keys(found),
+            (std::set<std::string>{"max_abs_diff", "greedy_equal", "full_kl", "logits_hash"}));
+  for (const json& kl : found["full_kl"]) {
+    EXPECT_GE(kl.get<double>(), -1e-12);
+    EXPECT_LT(kl.get<double>(), 1e-6);
+  }
   EXPECT_LT(found["max_abs_diff"].get<double>(), 1e-3);
   EXPECT_GT(found["max_abs_diff"].get<double>(), 0);
   EXPECT_EQ(found["greedy_equal"], true);
@@ -75,6 +80,8 @@ TEST_F(Report, EvalComparesWholeLogits) {
                     quoted((checkpoint_path("qwen3") / "answers.safetensors").string())));
   EXPECT_GT(other["max_abs_diff"].get<double>(), 0.1);
   EXPECT_EQ(other["greedy_equal"], false);
+  ASSERT_EQ(other["full_kl"].size(), found["full_kl"].size());
+  EXPECT_GT(other["full_kl"][0].get<double>(), 0.01);
   EXPECT_NE(other["logits_hash"], found["logits_hash"]);
 }
 
