@@ -1,10 +1,13 @@
 // What engines and sessions refuse, and that a refusal changes nothing.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "engine/tiny_programs.h"
+#include "program/program_file.h"
+#include "runtime/backend.h"
 
 namespace gumbel {
 namespace {
@@ -150,7 +153,7 @@ TEST_F(Refusal, MethodsOfAnotherSignature) {
     Method& m = method(p, "prefill");
     m.outputs.push_back(m.inputs[0].value);
   });
-  refused("stateless", "key-value caches", [&](Program& p) {
+  refused("stateless", "that keeps state", [&](Program& p) {
     Method& m = method(p, "forward");
     std::erase_if(m.nodes, [](const Node& node) { return node.op == Op::kCacheUpdate; });
   });
@@ -195,52 +198,40 @@ TEST_F(Refusal, TextWithoutATokenizer) {
   expect_error(ErrorCode::kUnsupported, "chat format", [&] { text.encode_reply("hello", 1); });
 }
 
-// A checkpoint whose embedding of one token is NaN.
-class PoisonedTensor : public CheckpointTensor {
- public:
-  PoisonedTensor(const CheckpointTensor& source, int64_t row) : source_(source), row_(row) {}
-  WeightType type() const override { return source_.type(); }
-  const std::vector<int64_t>& shape() const override { return source_.shape(); }
-  void read_rows(int64_t first, int64_t count, WeightRows& out) const override {
-    source_.read_rows(first, count, out);
-    if (row_ < first || row_ >= first + count) return;
-    for (int64_t column = 0; column < out.columns; ++column)
-      out.halves[static_cast<size_t>((row_ - first) * out.columns + column)] = 0x7FC0;
+// A copy of `program` where the embedding of `token`, in bfloat16, is NaN; an export would refuse
+// it.
+std::filesystem::path poisoned(const TemporaryFolder& folder, const std::filesystem::path& program,
+                               int64_t token) {
+  const ProgramFile source(program);
+  const auto backend = make_backend("cpu", 1);
+  const auto path = folder.path() / "poisoned.gumbel";
+  ProgramWriter writer(path, source.program());
+  for (size_t i = 0; i < source.program().weights.size(); ++i) {
+    const WeightInfo& weight = source.program().weights[i];
+    const auto bytes = source.weight_bytes(i);
+    if (weight.name != "model.embed_tokens.weight") {
+      writer.append(bytes);
+      continue;
+    }
+    WeightRows rows;
+    backend->unpack({weight.type, 1, weight.rows(), weight.columns(), false, bytes.data()}, 0,
+                    weight.rows(), rows);
+    std::fill_n(rows.halves.begin() + token * rows.columns, rows.columns, uint16_t{0x7FC0});
+    std::vector<std::byte> packed(bytes.size());
+    backend->pack(rows, packed);
+    writer.append(packed);
   }
-
- private:
-  const CheckpointTensor& source_;
-  int64_t row_;
-};
-
-class PoisonedCheckpoint : public Checkpoint {
- public:
-  PoisonedCheckpoint(std::unique_ptr<Checkpoint> source, int64_t row)
-      : source_(std::move(source)), row_(row) {}
-  bool has(std::string_view name) const override { return source_->has(name); }
-  const CheckpointTensor& tensor(std::string_view name,
-                                 const std::vector<int64_t>& shape) const override {
-    const CheckpointTensor& tensor = source_->tensor(name, shape);
-    if (name != "model.embed_tokens.weight") return tensor;
-    if (!poisoned_) poisoned_ = std::make_unique<PoisonedTensor>(tensor, row_);
-    return *poisoned_;
-  }
-
- private:
-  std::unique_ptr<Checkpoint> source_;
-  int64_t row_;
-  mutable std::unique_ptr<PoisonedTensor> poisoned_;
-};
+  writer.finish();
+  return path;
+}
 
 TEST_F(Refusal, LogitsThatAreNaN) {
   constexpr int64_t kPoison = 17;
   // llama's head is a matrix of its own, so only positions that saw the token are poisoned.
   for (const bool sample : {true, false}) {
-    ImportedModel model = import_model(checkpoint_path("llama").string());
-    model.weights = std::make_unique<PoisonedCheckpoint>(std::move(model.weights), kPoison);
-    const auto path = folder.path() / "poisoned.gumbel";
-    export_program(model, {.sample = sample}, *make_backend("cpu", 1), path);
-    Engine engine(path, {.threads = 1, .host_sampling = !sample});
+    const auto llama =
+        export_to(folder, "llama", checkpoint_path("llama").string(), {.sample = sample});
+    Engine engine(poisoned(folder, llama, kPoison), {.threads = 1, .host_sampling = !sample});
     Session healthy = engine.create_session();
     Session session = engine.create_session();
     Ids prompt(20, 3);

@@ -287,7 +287,7 @@ TEST(ExportOptions, WhatTheModelLacksIsNamed) {
                [&] { export_program(model, {}, *make_reference_backend(), path); });
   model.config.architecture = "mamba";
   expect_error(ErrorCode::kUnsupported,
-               "architecture: expected one of llama, qwen3, gemma3, got 'mamba'",
+               "expected one of llama, qwen3, gemma3, gemma4, qwen3_5, qwen3_5_moe, got 'mamba'",
                [&] { export_program(model, {}, *make_reference_backend(), path); });
   expect_only(folder, {});
 }
