@@ -82,5 +82,31 @@ TEST(NotFinite, ComputedVectorsAreNamed) {
                      });
 }
 
+// Finite, but what the graph computes of it is not.
+TEST(NotFinite, ADecayRateBeyondFloat32IsNamedAsTheFileDoes) {
+  const TemporaryFolder folder;
+  const std::string stored =
+      test::read_file(test::data_path("models/qwen3_5_moe/model.safetensors"));
+  uint64_t header_bytes = 0;
+  std::memcpy(&header_bytes, stored.data(), 8);
+  const auto header = nlohmann::json::parse(stored.substr(8, header_bytes));
+  const std::string name = "model.layers.1.linear_attn.A_log";
+  const size_t end = header[name]["data_offsets"][1];
+  const auto refuse = [&](uint16_t bits, const std::string& got) {
+    const auto source =
+        with_weight(folder, "qwen3_5_moe", stored, 8 + header_bytes + end - 2, bits);
+    test::expect_error(ErrorCode::kInvalidArgument, name + ": expected logarithms", [&] {
+      export_program(import_model(source.string()), {}, *make_reference_backend(),
+                     folder.path() / "x.gumbel");
+    });
+    test::expect_error(ErrorCode::kInvalidArgument, "got " + got, [&] {
+      export_program(import_model(source.string()), {}, *make_reference_backend(),
+                     folder.path() / "x.gumbel");
+    });
+  };
+  refuse(0x42C8, "100");
+  refuse(0x42B2, "89");
+}
+
 }  // namespace
 }  // namespace gumbel
