@@ -8,8 +8,8 @@
 namespace gumbel::cli {
 namespace {
 
-// `text`, visible where it is empty.
-std::string quoted(const std::string& text) { return text.empty() ? "''" : text; }
+// `text`, which shows where it is empty.
+std::string visible(const std::string& text) { return text.empty() ? "''" : text; }
 
 // Accepts whole numbers of 64 bits from `least` on. CLI11 takes a larger number for the largest
 // there is, two seeds for one, and no digits at all for an option that was not given.
@@ -20,7 +20,7 @@ CLI::Validator whole_number_from(int64_t least, const std::string& expected) {
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
         const bool fits = error == std::errc() && end == text.data() + text.size();
         return fits && number >= least ? std::string()
-                                       : "expected " + expected + ", got " + quoted(text);
+                                       : "expected " + expected + ", got " + visible(text);
       },
       "");
 }
@@ -32,7 +32,7 @@ CLI::Validator number() {
         double value = 0;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         const bool whole = error == std::errc() && end == text.data() + text.size();
-        return whole ? std::string() : "expected a number, got " + quoted(text);
+        return whole ? std::string() : "expected a number, got " + visible(text);
       },
       "");
 }

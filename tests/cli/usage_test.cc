@@ -79,7 +79,7 @@ TEST_F(Usage, BadUsageEndsWithStatus2) {
 // Neither the default nor the largest number there is.
 TEST_F(Usage, NumbersAreWhatWasTyped) {
   const std::pair<std::string, std::vector<std::string>> commands[] = {
-      {"run chat.gumbel --prompt x --max-new-tokens 1 ",
+      {"run chat.gumbel --prompt x ",
        {"--top-k", "--temperature", "--top-p", "--min-p", "--seed", "--threads",
         "--max-new-tokens"}},
       {"bench chat.gumbel ", {"-p", "-n", "--repetitions", "--threads", "--top-k"}},
