@@ -48,7 +48,8 @@ void add_eval_command(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("eval", "Compare a program's logits with stored answers");
   sub->add_option("FILE", command->program, "Program that returns logits")->required();
   sub->add_option("--answers", command->answers, "Stored answers (safetensors)")->required();
-  sub->add_option("--chunk", command->chunk, "Prefill chunk, clamped to the program's bounds");
+  sub->add_option("--chunk", command->chunk, "Prefill chunk, clamped to the program's bounds")
+      ->check(whole_number());
   sub->add_flag("--json", command->json, "Print one JSON object");
   add_device_options(*sub, command->device);
   sub->callback([command] { command->run(); });

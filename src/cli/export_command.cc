@@ -171,7 +171,8 @@ void add_export_command(CLI::App& app) {
       ->check(CLI::IsMember({"none", "q8", "q4"}))
       ->capture_default_str();
   sub->add_option("--max-seq-len", command->max_sequence_length,
-                  "Positions of a session (default: the model's own or 8192, the lesser)");
+                  "Positions of a session (default: the model's own or 8192, the lesser)")
+      ->check(whole_number());
   sub->add_option("--kv", command->kv, "Type of the key-value cache")
       ->check(CLI::IsMember({"f16", "f32"}));
   sub->add_option("--backend", command->backend, "Backend to pack weights for")

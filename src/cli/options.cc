@@ -8,41 +8,67 @@
 namespace gumbel::cli {
 namespace {
 
+// `text`, which shows where it is empty.
+std::string visible(const std::string& text) { return text.empty() ? "''" : text; }
+
 // Accepts whole numbers of 64 bits from `least` on. CLI11 takes a larger number for the largest
-// there is: two seeds would be one.
-CLI::Validator whole_number(int64_t least, const std::string& expected) {
+// there is, two seeds for one, and no digits at all for an option that was not given.
+CLI::Validator whole_number_from(int64_t least, const std::string& expected) {
   return CLI::Validator(
       [least, expected](std::string& text) {
         int64_t number = 0;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
         const bool fits = error == std::errc() && end == text.data() + text.size();
-        return fits && number >= least ? std::string() : "expected " + expected + ", got " + text;
+        return fits && number >= least ? std::string()
+                                       : "expected " + expected + ", got " + visible(text);
+      },
+      "");
+}
+
+// Accepts what is a number and nothing else. Which numbers make sense is known elsewhere.
+CLI::Validator number() {
+  return CLI::Validator(
+      [](std::string& text) {
+        double value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        const bool whole = error == std::errc() && end == text.data() + text.size();
+        return whole ? std::string() : "expected a number, got " + visible(text);
       },
       "");
 }
 
 }  // namespace
 
-CLI::Validator positive() { return whole_number(1, "a whole number from 1 on"); }
+CLI::Validator positive() { return whole_number_from(1, "a whole number from 1 on"); }
+
+CLI::Validator whole_number() { return whole_number_from(INT64_MIN, "a whole number of 64 bits"); }
 
 void add_device_options(CLI::App& command, DeviceOptions& options) {
   command.add_option("--backend", options.backend, "cpu or reference")->capture_default_str();
   command.add_option("--threads", options.threads, "Threads (0: the physical cores)")
+      ->check(whole_number())
       ->capture_default_str();
 }
 
 void add_sampling_options(CLI::App& command, SamplingOptions& options) {
-  command.add_option("--temperature", options.temperature,
-                     "0 to 2; 0 takes the best token (default 0.8)");
-  command.add_option("--top-k", options.top_k, "Keep the K best tokens (default 0: all)");
-  command.add_option("--top-p", options.top_p,
-                     "Keep the fewest best tokens that hold this probability (default 1: all)");
-  command.add_option("--min-p", options.min_p,
-                     "Keep tokens this likely relative to the best one (default 0: all)");
+  command
+      .add_option("--temperature", options.temperature,
+                  "0 to 2; 0 takes the best token (default 0.8)")
+      ->check(number());
+  command.add_option("--top-k", options.top_k, "Keep the K best tokens (default 0: all)")
+      ->check(whole_number());
+  command
+      .add_option("--top-p", options.top_p,
+                  "Keep the fewest best tokens that hold this probability (default 1: all)")
+      ->check(number());
+  command
+      .add_option("--min-p", options.min_p,
+                  "Keep tokens this likely relative to the best one (default 0: all)")
+      ->check(number());
   command
       .add_option("--seed", options.seed,
                   "Seed of the draws; -1, and by default, a random one that is printed")
-      ->check(whole_number(INT64_MIN, "a whole number of 64 bits"));
+      ->check(whole_number());
 }
 
 std::optional<Thinking> thinking_named(std::string_view name) {

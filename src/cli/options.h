@@ -15,6 +15,9 @@ namespace gumbel::cli {
 /// Accepts whole numbers from 1 on.
 CLI::Validator positive();
 
+/// Accepts whole numbers of 64 bits.
+CLI::Validator whole_number();
+
 /// --backend and --threads.
 struct DeviceOptions {
   std::string backend = "cpu";

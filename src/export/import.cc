@@ -23,6 +23,7 @@
 #include "export/random_checkpoint.h"
 #include "export/safetensors_checkpoint.h"
 #include "export/strict_json.h"
+#include "export/verify_parts.h"
 #include "text/tokenizer_json.h"
 
 namespace gumbel {
@@ -71,6 +72,7 @@ ImportedModel import_gguf(const fs::path& path) {
   model.format = "GGUF";
   model.config = read_gguf_config(*file);
   model.weights = gguf_checkpoint(file, model.config);
+  verify_parts(*model.weights, model.config, model.source_name);
   model.tokenizer = read_gguf_tokenizer(*file);
   model.chat_template = read_gguf_chat_template(*file);
   std::map<std::string, int> types;
@@ -124,6 +126,7 @@ ImportedModel import_folder(const fs::path& folder) {
     model.notes.push_back(fmt::format("skipped {} {} tensors", count, part));
   model.weight_summary = summary(types);
   model.weights = safetensors_checkpoint(std::move(file), model.config, model.source_name);
+  verify_parts(*model.weights, model.config, model.source_name);
   return model;
 }
 

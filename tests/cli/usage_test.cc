@@ -76,6 +76,27 @@ TEST_F(Usage, BadUsageEndsWithStatus2) {
   }
 }
 
+// Neither the default nor the largest number there is.
+TEST_F(Usage, NumbersAreWhatWasTyped) {
+  const std::pair<std::string, std::vector<std::string>> commands[] = {
+      {"run chat.gumbel --prompt x ",
+       {"--top-k", "--temperature", "--top-p", "--min-p", "--seed", "--threads",
+        "--max-new-tokens"}},
+      {"bench chat.gumbel ", {"-p", "-n", "--repetitions", "--threads", "--top-k"}},
+      {"eval logits.gumbel --answers x ", {"--chunk", "--threads"}},
+      {"export qwen3-chat -o x.gumbel ", {"--max-seq-len", "--threads"}}};
+  for (const auto& [command, options] : commands)
+    for (const std::string& option : options) {
+      SCOPED_TRACE(command + option);
+      expect_refusal(gumbel(command + option + " ''"), 2, option + ": expected a ");
+      expect_refusal(gumbel(command + option + " '1 '"), 2, ", got 1 \n");
+      if (option != "--temperature" && !option.ends_with("-p"))
+        expect_refusal(gumbel(command + option + " 9223372036854775808"), 2,
+                       "got 9223372036854775808");
+    }
+  EXPECT_FALSE(std::filesystem::exists(folder() / "x.gumbel"));
+}
+
 TEST_F(Usage, BadInputEndsWithStatus1) {
   files().write("garbage", "not a model");
   files().write("empty", "");

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "export/gguf_writer.h"
+#include "export/strict_json.h"
 #include "export/test_files.h"
 #include "export/tiny_gguf.h"
 
@@ -153,6 +154,41 @@ TEST(Import, MissingWeightsAreNamed) {
   std::filesystem::copy(data_path("models/llama/config.json"), folder.path() / "config.json");
   expect_error(ErrorCode::kNotFound, "expected model.safetensors, or model.safetensors.index.json",
                [&] { import_model(folder.path().string()); });
+}
+
+// Such a configuration describes another model, whose program would answer with nonsense.
+TEST(Import, PartsThatTheConfigurationLacksAreNamed) {
+  const struct {
+    const char *model, *key;
+    nlohmann::json value;
+    const char *said, *tensor;
+  } kCases[] = {
+      {"gemma4_moe", "enable_moe_block", false, "no experts", "model.layers.0.router.proj.weight"},
+      {"gemma4_moe", "enable_moe_block", nullptr, "no experts",
+       "model.layers.0.router.proj.weight"},
+      {"gemma4_e2b", "hidden_size_per_layer_input", 0, "no per-layer embeddings",
+       "model.embed_tokens_per_layer.weight"},
+      {"gemma4_e2b", "attention_k_eq_v", true, "keys for values",
+       "model.layers.5.self_attn.v_proj.weight"},
+      {"qwen3_5_moe", "shared_expert_intermediate_size", 0, "no shared expert",
+       "model.layers.0.mlp.shared_expert.gate_proj.weight"},
+      {"qwen3_5_moe", "model_type", "qwen3_5_text", "no experts", "model.layers.0.mlp.gate.weight"},
+      {"qwen3", "num_hidden_layers", 2, "2 layers", "model.layers.2.input_layernorm.weight"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(testing::Message() << c.model << ' ' << c.key);
+    const TemporaryFolder folder;
+    const auto source = data_path("models") / c.model;
+    nlohmann::json config = read_strict_json(source / "config.json");
+    config[c.key] = c.value;
+    if (std::string_view(c.key) == "num_hidden_layers") config.erase("layer_types");
+    folder.write("config.json", config.dump());
+    std::filesystem::copy(source / "model.safetensors", folder.path() / "model.safetensors");
+    expect_error(ErrorCode::kCorruptFile,
+                 std::string("the configuration has ") + c.said + ", but there is a tensor '" +
+                     c.tensor + "'",
+                 [&] { import_model(folder.path().string()); });
+  }
 }
 
 }  // namespace

@@ -2,11 +2,14 @@
 // message names the tensor.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <set>
 
 #include "backends/reference/reference_backend.h"
 #include "export/export.h"
+#include "export/program_builder.h"
+#include "export/random_checkpoint.h"
 #include "export/strict_json.h"
 #include "export/test_files.h"
 
@@ -64,22 +67,38 @@ TEST(NotFinite, EveryTensorOfAModelIsNamed) {
   }
 }
 
-// What the exporter computes from finite weights must be finite too: e^1000 is not.
+// What the exporter computes must be finite too.
 TEST(NotFinite, ComputedVectorsAreNamed) {
+  const auto checkpoint = random_checkpoint();
+  ProgramBuilder builder(*checkpoint);
+  test::expect_error(ErrorCode::kInvalidArgument, "taps: expected finite values, got -inf",
+                     [&] { builder.computed_vector("taps", {1.0f, -HUGE_VALF}); });
+}
+
+// Finite, but what the graph computes of it is not.
+TEST(NotFinite, ADecayRateBeyondFloat32IsNamedAsTheFileDoes) {
   const TemporaryFolder folder;
   const std::string stored =
       test::read_file(test::data_path("models/qwen3_5_moe/model.safetensors"));
   uint64_t header_bytes = 0;
   std::memcpy(&header_bytes, stored.data(), 8);
   const auto header = nlohmann::json::parse(stored.substr(8, header_bytes));
-  const size_t begin = header["model.layers.0.linear_attn.A_log"]["data_offsets"][0];
-  const auto source = with_weight(folder, "qwen3_5_moe", stored, 8 + header_bytes + begin, 0x447A);
-  test::expect_error(ErrorCode::kInvalidArgument,
-                     "model.layers.0.linear_attn.delta_rule.rate: expected finite values, got -inf",
-                     [&] {
-                       export_program(import_model(source.string()), {}, *make_reference_backend(),
-                                      folder.path() / "x.gumbel");
-                     });
+  const std::string name = "model.layers.1.linear_attn.A_log";
+  const size_t end = header[name]["data_offsets"][1];
+  const auto refuse = [&](uint16_t bits, const std::string& got) {
+    const auto source =
+        with_weight(folder, "qwen3_5_moe", stored, 8 + header_bytes + end - 2, bits);
+    test::expect_error(ErrorCode::kInvalidArgument, name + ": expected logarithms", [&] {
+      export_program(import_model(source.string()), {}, *make_reference_backend(),
+                     folder.path() / "x.gumbel");
+    });
+    test::expect_error(ErrorCode::kInvalidArgument, "got " + got, [&] {
+      export_program(import_model(source.string()), {}, *make_reference_backend(),
+                     folder.path() / "x.gumbel");
+    });
+  };
+  refuse(0x42C8, "100");
+  refuse(0x42B2, "89");
 }
 
 }  // namespace

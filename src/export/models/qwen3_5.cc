@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/error.h"
 #include "export/models/layers.h"
 
 namespace gumbel {
@@ -54,7 +55,14 @@ std::vector<float> decay_rates(MethodBuilder& g, const std::string& prefix, int6
   if (!g.program().has(prefix + "A_log") && g.program().has(prefix + "A"))
     return g.program().values(prefix + "A", {heads});
   std::vector<float> rates = g.program().values(prefix + "A_log", {heads});
-  for (float& rate : rates) rate = static_cast<float>(-std::exp(static_cast<double>(rate)));
+  for (float& rate : rates) {
+    const float logarithm = rate;
+    rate = static_cast<float>(-std::exp(static_cast<double>(logarithm)));
+    if (!std::isfinite(rate))
+      fail(ErrorCode::kInvalidArgument,
+           "{}A_log: expected logarithms of float32 numbers, below 88.73, got {}", prefix,
+           logarithm);
+  }
   return rates;
 }
 
