@@ -21,10 +21,6 @@ void verify_parts(const Checkpoint& weights, const ModelConfig& config, std::str
     refuse("model.layers.0.mlp.shared_expert.gate_proj.weight", "no shared expert");
   if (config.per_layer_input_size == 0)
     refuse("model.embed_tokens_per_layer.weight", "no per-layer embeddings");
-  if (!config.keys_are_values) return;
-  for (int64_t layer = 0; layer < config.layers - config.kv_shared_layers; ++layer)
-    if (config.layer_kinds[static_cast<size_t>(layer)] == LayerKind::kFullAttention)
-      refuse(fmt::format("model.layers.{}.self_attn.v_proj.weight", layer), "keys for values");
 }
 
 }  // namespace gumbel

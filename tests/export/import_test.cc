@@ -168,8 +168,6 @@ TEST(Import, PartsThatTheConfigurationLacksAreNamed) {
        "model.layers.0.router.proj.weight"},
       {"gemma4_e2b", "hidden_size_per_layer_input", 0, "no per-layer embeddings",
        "model.embed_tokens_per_layer.weight"},
-      {"gemma4_e2b", "attention_k_eq_v", true, "keys for values",
-       "model.layers.5.self_attn.v_proj.weight"},
       {"qwen3_5_moe", "shared_expert_intermediate_size", 0, "no shared expert",
        "model.layers.0.mlp.shared_expert.gate_proj.weight"},
       {"qwen3_5_moe", "model_type", "qwen3_5_text", "no experts", "model.layers.0.mlp.gate.weight"},
