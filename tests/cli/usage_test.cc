@@ -234,11 +234,13 @@ void write_large_config(const TemporaryFolder& folder) {
       "tie_word_embeddings": true})");
 }
 
-// Exports it, sends the signal once the file is there, and prints the status and the files left.
+// Exports it, sends the signal once the export writes its file, which one that was killed may have
+// left already, and prints the status and the files left.
 std::string interrupted_export(const std::string& signal) {
-  return quoted(GUMBEL_PROGRAM) +
+  return ": > started; " + quoted(GUMBEL_PROGRAM) +
          " export random:large.json -o large.gumbel & "
-         "while kill -0 $! && ! ls large.gumbel.partial; do sleep 0.01; done >/dev/null 2>&1; "
+         "while kill -0 $! && ! [ large.gumbel.partial -nt started ]; do sleep 0.01; done "
+         ">/dev/null 2>&1; "
          "kill -" +
          signal + " $!; wait $!; echo status $?; ls large.gumbel*";
 }
