@@ -137,7 +137,8 @@ class Session {
   /// without a draw, a terminal token of id -1. What was fed stays fed.
   void stop();
   /// A second session at this one's position with the same past, drawn token included, and empty
-  /// statistics; from here on neither sees what the other is fed. Throws Error(kFailedState) where
+  /// statistics; from here on neither sees what the other is fed. Both feed the drawn token before
+  /// what they are given next. Throws Error(kFailedState) where
   /// this session failed.
   Session branch() const;
   /// Back to position 0, with the statistics, and usable again after a failure.

@@ -153,7 +153,9 @@ void ExportCommand::run() const {
   for (const std::string& note : model.notes) fmt::print("{}: {}\n", model.source_name, note);
   if (const std::string kept = kept_precision(program); !kept.empty())
     fmt::print("{}: {}\n", output, kept);
-  if (program.chat_format.empty())
+  if (!model.tokenizer)
+    fmt::print("{}: no tokenizer: programs take and give token ids alone\n", model.source_name);
+  else if (program.chat_format.empty())
     fmt::print("{}: no known chat template: programs complete raw text\n", model.source_name);
 }
 
@@ -163,7 +165,8 @@ void add_export_command(CLI::App& app) {
   auto command = std::make_shared<ExportCommand>();
   CLI::App* sub = app.add_subcommand("export", "Write a model as a program file");
   sub->add_option("SOURCE", command->source,
-                  "GGUF file, Hugging Face folder, or random:config.json")
+                  "GGUF file, Hugging Face folder, random:config.json, random:gemma4-31b or "
+                  "random:qwen3.5-35b-a3b")
       ->required();
   sub->add_option("-o,--output", command->output, "The program file to write")->required();
   sub->add_flag("--sample", command->sample, "forward returns tokens instead of logits");

@@ -7,7 +7,7 @@ namespace gumbel {
 
 /// The 4-bit type that quantizing makes; docs/importing.md compares it with q4_0.
 inline constexpr WeightType kFourBitType = WeightType::kQ4_1;
-/// The same for routed experts, which are nearly all of a model's bytes: a ninth less memory.
+/// The same for routed experts, which are nearly all of a model's bytes: a tenth less memory.
 inline constexpr WeightType kFourBitExpertType = WeightType::kQ4_0;
 
 /// Quantizes rows of a float type to kQ8_0, kQ4_0 or kQ4_1. Each group of 32 columns is on its own:
