@@ -71,10 +71,7 @@ std::vector<float> ProgramBuilder::values(const std::string& name, const Shape& 
     fail(error.code(), "{}: {}", name, error.what());
   }
   std::vector<float> result(static_cast<size_t>(rows.rows * rows.columns));
-  for (int64_t row = 0; row < rows.rows; ++row)
-    dequantize_row(rows, row,
-                   std::span(result).subspan(static_cast<size_t>(row * rows.columns),
-                                             static_cast<size_t>(rows.columns)));
+  dequantize_rows(rows, result);
   return result;
 }
 

@@ -25,15 +25,6 @@ uint64_t source_bytes(WeightType type, int64_t elements) {
   return static_cast<uint64_t>(elements / traits(type).block * gguf_block_bytes(type));
 }
 
-void dequantize(const WeightRows& rows, WeightRows& floats) {
-  floats.resize(WeightType::kF32, rows.rows, rows.columns);
-  for (int64_t row = 0; row < rows.rows; ++row)
-    dequantize_row(
-        rows, row,
-        std::span(floats.floats)
-            .subspan(static_cast<size_t>(row * rows.columns), static_cast<size_t>(rows.columns)));
-}
-
 // Runs `action`, whose errors get the weight's name before them.
 template <typename Action>
 void naming(const WeightInfo& weight, const Action& action) {
@@ -137,7 +128,8 @@ void WeightWriter::write_matrices(const WeightInfo& weight, const CheckpointTens
       verify_finite(*rows, first);
     } else {
       if (!traits(rows->type).is_float()) {
-        dequantize(*rows, scratch.floats);
+        scratch.floats.resize(WeightType::kF32, rows->rows, rows->columns);
+        dequantize_rows(*rows, scratch.floats.floats);
         rows = &scratch.floats;
       }
       quantized = quantize(*rows, weight.type, first);

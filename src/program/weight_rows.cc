@@ -93,4 +93,10 @@ void dequantize_row(const WeightRows& weights, int64_t row, std::span<float> out
   }
 }
 
+void dequantize_rows(const WeightRows& weights, std::span<float> out) {
+  const auto columns = static_cast<size_t>(weights.columns);
+  for (int64_t row = 0; row < weights.rows; ++row)
+    dequantize_row(weights, row, out.subspan(static_cast<size_t>(row) * columns, columns));
+}
+
 }  // namespace gumbel

@@ -35,4 +35,7 @@ float element(const WeightRows& weights, int64_t row, int64_t column);
 /// Writes row `row` as float32 to `out` [columns].
 void dequantize_row(const WeightRows& weights, int64_t row, std::span<float> out);
 
+/// Writes all rows as float32 to `out` [rows, columns].
+void dequantize_rows(const WeightRows& weights, std::span<float> out);
+
 }  // namespace gumbel

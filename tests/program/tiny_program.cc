@@ -87,11 +87,7 @@ void write_weight(const WeightInfo& weight, const WeightSource& source, const Ba
     source.tensor->read_rows(0, weight.matrices() * weight.rows(), rows);
     WeightRows floats;
     floats.resize(WeightType::kF32, rows.rows, rows.columns);
-    for (int64_t row = 0; row < rows.rows; ++row)
-      dequantize_row(
-          rows, row,
-          std::span(floats.floats)
-              .subspan(static_cast<size_t>(row * rows.columns), static_cast<size_t>(rows.columns)));
+    dequantize_rows(rows, floats.floats);
     values = std::move(floats.floats);
   }
   if (weight.shape.size() == 1) {
