@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <optional>
 
 #include "base/error.h"
 
@@ -20,25 +21,22 @@ MemoryPlan checked_plan(const Program& program, const Method& method, int64_t ma
   return plan_memory(method, max_batch, max_time);
 }
 
-bool uses_positions(Op op) {
-  return op == Op::kRotaryTable || op == Op::kCacheUpdate || op == Op::kAttention ||
-         op == Op::kSample || has_recurrent_state(op);
-}
-
-// Which input of the op holds positions.
-size_t position_operand(Op op) {
-  switch (op) {
-    case Op::kCacheUpdate:
-      return 2;
+// Which input of the op holds positions; a sample op may lack it.
+std::optional<size_t> position_operand(const Node& node) {
+  switch (node.op) {
+    case Op::kRotaryTable:
+      return 0;
     case Op::kAttention:
     case Op::kCausalConv:
       return 1;
+    case Op::kCacheUpdate:
+      return 2;
     case Op::kGatedDeltaRule:
       return 5;
     case Op::kSample:
-      return 6;
+      return node.inputs.size() > 6 ? std::optional<size_t>(6) : std::nullopt;
     default:
-      return 0;
+      return std::nullopt;
   }
 }
 
@@ -77,8 +75,8 @@ Executor::Executor(const Program& program, const Method& method,
       const int64_t rows = weights_.back().rows;
       limit = limit == 0 ? rows : std::min(limit, rows);
     }
-    if (uses_positions(node.op) && position_operand(node.op) < node.inputs.size())
-      is_position_[input_of(node.inputs[position_operand(node.op)])] = true;
+    if (const auto operand = position_operand(node))
+      is_position_[input_of(node.inputs[*operand])] = true;
   }
 
   // Scratch for the node that needs most; the vectors have their final size, so spans stay valid.
