@@ -14,8 +14,10 @@ namespace {
 // How the scratch memory of expert_linear is laid out. A row is one choice of one position; rows
 // are ordered by expert, and by themselves where the expert is the same.
 struct ExpertScratch {
-  int32_t* starts = nullptr;         // [experts + 1], of each expert's rows in the order
-  int32_t* order = nullptr;          // [rows]
+  int32_t* starts = nullptr;  // [experts + 1], of each expert's rows in the order
+  int32_t* order = nullptr;   // [rows]
+  // [experts + 1], of each expert's rows in `activations`, where every block is filled up
+  int32_t* filled = nullptr;
   std::byte* activations = nullptr;  // the rows of x in that order: quantized, or float [rows, K]
   float* products = nullptr;         // [rows, N] in that order
   uint64_t bytes = 0;
@@ -29,6 +31,7 @@ struct ExpertScratch {
     };
     starts = reinterpret_cast<int32_t*>(take((weight.matrices + 1) * int64_t{sizeof(int32_t)}));
     order = reinterpret_cast<int32_t*>(take(rows * int64_t{sizeof(int32_t)}));
+    filled = reinterpret_cast<int32_t*>(take((weight.matrices + 1) * int64_t{sizeof(int32_t)}));
     // Blocks are filled up: at worst 9 rows to 16, or 3 to 4 and 5 to 8, less than twice.
     activations = take(kernels.quantize == nullptr
                            ? rows * weight.columns * int64_t{sizeof(float)}
@@ -37,9 +40,9 @@ struct ExpertScratch {
   }
 };
 
-// Fills `starts` and `order` by counting.
+// Fills `starts` and `order` by counting, and then `filled`.
 void order_by_expert(const int64_t* experts, int64_t rows, int64_t expert_count,
-                     const ExpertScratch& scratch) {
+                     const LinearKernels& kernels, const ExpertScratch& scratch) {
   std::fill_n(scratch.starts, expert_count + 1, 0);
   for (int64_t i = 0; i < rows; ++i) ++scratch.starts[experts[i] + 1];
   for (int64_t e = 0; e < expert_count; ++e) scratch.starts[e + 1] += scratch.starts[e];
@@ -48,6 +51,14 @@ void order_by_expert(const int64_t* experts, int64_t rows, int64_t expert_count,
     scratch.order[scratch.starts[experts[i]]++] = static_cast<int32_t>(i);
   for (int64_t e = expert_count; e > 0; --e) scratch.starts[e] = scratch.starts[e - 1];
   scratch.starts[0] = 0;
+
+  scratch.filled[0] = 0;
+  for (int64_t e = 0; e < expert_count; ++e) {
+    const int32_t count = scratch.starts[e + 1] - scratch.starts[e];
+    const int block =
+        kernels.quantize == nullptr ? 1 : block_rows(count, kernels.activations.most_rows);
+    scratch.filled[e + 1] = scratch.filled[e] + (count + block - 1) / block * block;
+  }
 }
 
 }  // namespace
@@ -101,20 +112,13 @@ void CpuBackend::expert_linear(const OpCall& call) const {
   const int64_t rows = call.inputs[1].elements();
   const int64_t choices_of_row = x.rank == 4 ? 1 : call.inputs[1].last();
   const ExpertScratch scratch(kernels, weight, rows, call.scratch.data());
-  order_by_expert(call.inputs[1].as<int64_t>(), rows, weight.matrices, scratch);
+  order_by_expert(call.inputs[1].as<int64_t>(), rows, weight.matrices, kernels, scratch);
 
   const int64_t row_bytes = kernels.quantize == nullptr
                                 ? columns * int64_t{sizeof(float)}
                                 : (columns / kGroup) * ActivationLayout{1}.bytes();
-  // Of the blocks of all experts before `expert`; each block is filled up.
   const auto activations_of = [&](int64_t expert) {
-    int64_t before = 0;
-    for (int64_t e = 0; e < expert; ++e) {
-      const int64_t count = scratch.starts[e + 1] - scratch.starts[e];
-      const int block = block_rows(count, kernels.activations.most_rows);
-      before += kernels.quantize == nullptr ? count : (count + block - 1) / block * block;
-    }
-    return scratch.activations + before * row_bytes;
+    return scratch.activations + scratch.filled[expert] * row_bytes;
   };
   const auto prepare = [&](int64_t expert) {
     const int64_t first = scratch.starts[expert];
@@ -130,7 +134,7 @@ void CpuBackend::expert_linear(const OpCall& call) const {
         std::memcpy(out + i * row_bytes, row_of(i), static_cast<size_t>(row_bytes));
       return;
     }
-    for (int64_t i = 0; i < (count + block - 1) / block * block; ++i)
+    for (int64_t i = 0; i < scratch.filled[expert + 1] - scratch.filled[expert]; ++i)
       kernels.quantize(i < count ? row_of(i) : nullptr, columns, i, block, kernels.activations,
                        out);
   };
