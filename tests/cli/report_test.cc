@@ -267,7 +267,8 @@ TEST_F(Report, ExportOptions) {
   const std::string random = "random:" + (checkpoint_path("gemma3") / "config.json").string();
   const Result exported = gumbel("export " + quoted(random) + " -o random.gumbel --sample");
   EXPECT_EQ(exported.status, 0);
-  EXPECT_NE(exported.out.find("no tokenizer: programs take and give token ids alone"), std::string::npos);
+  EXPECT_NE(exported.out.find("no tokenizer: programs take and give token ids alone"),
+            std::string::npos);
   EXPECT_EQ(gumbel("bench random.gumbel -p 5 -n 5 --repetitions 1").status, 0);
   expect_refusal(gumbel("run random.gumbel --prompt x"), 1, "tokenizer");
 }
