@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/sample.h"
+#include "backends/cpu/sample/sample.h"
 #include "sampling/noise.h"
 
 namespace gumbel::cpu {

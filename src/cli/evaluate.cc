@@ -9,7 +9,7 @@
 #include <span>
 
 #include "base/error.h"
-#include "export/safetensors_file.h"
+#include "export/huggingface/safetensors_file.h"
 #include "program/program_file.h"
 #include "runtime/executor.h"
 #include "runtime/weights.h"

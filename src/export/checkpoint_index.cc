@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
-#include "export/quote.h"
+#include "base/quote.h"
 
 namespace gumbel {
 

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "export/graph/program_builder.h"
+#include "export/graph/prune.h"
+#include "export/graph/sampling_head.h"
 #include "export/models/family.h"
-#include "export/program_builder.h"
-#include "export/prune.h"
-#include "export/quantize.h"
-#include "export/sampling_head.h"
-#include "export/weight_writer.h"
+#include "export/weights/quantize.h"
+#include "export/weights/weight_writer.h"
 #include "program/program_file.h"
 #include "text/chat_format.h"
 #include "text/chat_format_record.h"

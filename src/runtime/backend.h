@@ -1,6 +1,7 @@
 // What a device must provide to run programs.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -57,6 +58,13 @@ struct Tensor {
     return reinterpret_cast<T*>(data);
   }
 };
+
+/// The state of row `b`, zeroed where its call, at `positions` i64 [B, T], begins at position 0.
+inline float* begin_row(const RecurrentState& state, const Tensor& positions, int64_t b) {
+  float* row = state.data + b * state.elements;
+  if (positions.as<int64_t>()[b * positions.dims[1]] == 0) std::fill_n(row, state.elements, 0.0f);
+  return row;
+}
 
 /// A weight in the arrangement of the backend that runs it. Vectors (rows 1, is_vector) are plain
 /// float32 on every backend; matrices are as Backend::pack wrote them, several of one shape (the

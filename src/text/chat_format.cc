@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "text/quote.h"
-#include "text/utf8.h"
+#include "base/quote.h"
+#include "base/utf8.h"
 
 namespace gumbel {
 namespace {
@@ -136,9 +136,9 @@ bool resolve_thinking(const ChatFormat& format, Thinking thinking) {
   if (wanted == format.thinks || format.thinking_switch) return wanted;
   if (wanted)
     fail(ErrorCode::kUnsupported, "thinking: expected off, chat format {} has no thinking, got on",
-         quote_text(format.name));
+         quote(format.name));
   fail(ErrorCode::kUnsupported, "thinking: expected on, chat format {} always thinks, got off",
-       quote_text(format.name));
+       quote(format.name));
 }
 
 std::vector<ChatSegment> render_chat(const ChatFormat& format, std::span<const Message> messages,
@@ -173,7 +173,7 @@ std::vector<ChatSegment> render_chat(const ChatFormat& format, std::span<const M
       fail(ErrorCode::kInvalidArgument, "chat: only the first message can be the system message");
     } else {
       fail(ErrorCode::kInvalidArgument, "chat: expected the role system, user or assistant, got {}",
-           quote_text(message.role));
+           quote(message.role));
     }
   }
   if (system) {

@@ -1,7 +1,7 @@
 #include "text/gguf_tokenizer.h"
 
 #include "base/error.h"
-#include "text/quote.h"
+#include "base/quote.h"
 
 namespace gumbel {
 namespace {
@@ -33,7 +33,7 @@ std::pair<std::string, std::string> split_merge(const std::string& merge, std::s
   const std::size_t space = merge.find(' ', 1);
   if (merge.empty() || space == std::string::npos || space + 1 == merge.size()) {
     fail(ErrorCode::kCorruptFile, "tokenizer.ggml.merges: expected \"left right\", got {} at {}",
-         quote_text(merge), index);
+         quote(merge), index);
   }
   return {merge.substr(0, space), merge.substr(space + 1)};
 }
@@ -90,7 +90,7 @@ TokenizerDefinition tokenizer_from_gguf(GgufTokenizer source) {
     if (!source.pre.empty() && source.pre != "default") {
       fail(ErrorCode::kUnsupported,
            "pre-tokenizer \"{}\" is not supported with tokenizer model \"llama\"; expected default",
-           quote_text(source.pre));
+           quote(source.pre));
     }
     if (source.scores.size() != source.tokens.size()) {
       fail(ErrorCode::kCorruptFile, "tokenizer.ggml.scores: expected {} values, got {}",
@@ -109,7 +109,7 @@ TokenizerDefinition tokenizer_from_gguf(GgufTokenizer source) {
   } else {
     fail(ErrorCode::kUnsupported,
          "tokenizer model \"{}\" is not supported; expected gpt2, llama or gemma4",
-         quote_text(source.model));
+         quote(source.model));
   }
   definition.add_eos = source.add_eos.value_or(false);
   definition.bos_id = checked_id(source, source.bos_id, "bos_token_id");

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/error.h"
-#include "text/quote.h"
-#include "text/utf8.h"
+#include "base/quote.h"
+#include "base/utf8.h"
 
 namespace gumbel {
 namespace {
@@ -95,7 +95,7 @@ Code compile(const std::string& pattern) {
                           PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error,
                           &offset, context.get()));
   if (!code) {
-    fail(ErrorCode::kUnsupported, "pre-tokenizer pattern {}: {}", quote_text(pattern),
+    fail(ErrorCode::kUnsupported, "pre-tokenizer pattern {}: {}", quote(pattern),
          error_text(error));
   }
   // Where machine code may not be made, matching interprets the pattern.

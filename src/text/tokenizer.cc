@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "text/bpe.h"
 #include "text/byte_alphabet.h"
 #include "text/detokenizer.h"
@@ -10,7 +11,6 @@
 #include "text/pre_tokenizer.h"
 #include "text/record_view.h"
 #include "text/special_matcher.h"
-#include "text/utf8.h"
 
 namespace gumbel {
 namespace {

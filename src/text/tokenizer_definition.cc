@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "text/quote.h"
+#include "base/quote.h"
 
 namespace gumbel {
 namespace {
@@ -102,7 +102,7 @@ void set_pre_tokenizer(TokenizerDefinition& definition, const std::string& name)
     known += entry.name;
   }
   fail(ErrorCode::kUnsupported, "pre-tokenizer \"{}\" is not supported; expected one of {}",
-       quote_text(name), known);
+       quote(name), known);
 }
 
 }  // namespace gumbel

@@ -4,8 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "text/json_fields.h"
-#include "text/quote.h"
+#include "base/quote.h"
 #include "text/record_layout.h"
 #include "text/tokenizer_json_steps.h"
 
@@ -21,8 +20,8 @@ using nlohmann::json;
 std::int64_t token_id_of(const json& value, const std::string& token) {
   // Unsigned is how the parser stores every integer that is not negative.
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= kMaxVocabSize) {
-    fail(ErrorCode::kCorruptFile, "tokenizer.json: token {} needs an id from 0 to {}",
-         quote_text(token), kMaxVocabSize - 1);
+    fail(ErrorCode::kCorruptFile, "tokenizer.json: token {} needs an id from 0 to {}", quote(token),
+         kMaxVocabSize - 1);
   }
   return value.get<std::int64_t>();
 }
@@ -37,7 +36,7 @@ class Vocabulary {
     const bool taken = types_[index] != TokenType::kUnused;
     if (place->second != id || (taken && tokens_[index] != token)) {
       fail(ErrorCode::kCorruptFile, "tokenizer.json: id {} or token {} occurs twice", id,
-           quote_text(token));
+           quote(token));
     }
     if (taken) return;
     tokens_[index] = token;
@@ -75,7 +74,7 @@ class Vocabulary {
 };
 
 void read_vocabulary(const json& model, Vocabulary& vocabulary) {
-  const json& vocab = json_field(model, "vocab");
+  const json& vocab = fields(model).value("vocab");
   if (!vocab.is_object() || vocab.empty()) {
     fail(ErrorCode::kCorruptFile, "tokenizer.json: \"vocab\" must be an object of tokens, got {}",
          vocab.type_name());
@@ -86,7 +85,7 @@ void read_vocabulary(const json& model, Vocabulary& vocabulary) {
     const std::int64_t number = token_id_of(id, token);
     if (static_cast<std::uint64_t>(number) >= limit) {
       fail(ErrorCode::kCorruptFile, "tokenizer.json: id {} of {} is far beyond {} tokens", number,
-           quote_text(token), vocab.size());
+           quote(token), vocab.size());
     }
     vocabulary.add(number, token);
   }
@@ -94,28 +93,29 @@ void read_vocabulary(const json& model, Vocabulary& vocabulary) {
 
 void read_added_tokens(const json& document, Vocabulary& vocabulary,
                        TokenizerDefinition& definition) {
-  const json& added_tokens = json_array(document, "added_tokens");
+  const json& added_tokens = fields(document).array("added_tokens");
   const std::uint64_t limit = 2 * (vocabulary.size() + added_tokens.size()) + 1024;
   for (const json& added : added_tokens) {
-    const std::string token = json_string(added, "content");
-    const std::int64_t id = token_id_of(json_field(added, "id"), token);
+    const std::string token = fields(added).string_or("content", "");
+    const std::int64_t id = token_id_of(fields(added).value("id"), token);
     if (token.empty() || static_cast<std::uint64_t>(id) >= limit) {
       fail(ErrorCode::kCorruptFile,
            "tokenizer.json: added token {} is empty or far beyond the others", id);
     }
-    if (json_bool(added, "single_word", false)) refuse("single_word (" + quote_text(token) + ")");
+    if (fields(added).boolean_or("single_word", false))
+      refuse("single_word (" + quote(token) + ")");
     vocabulary.add(id, token);
-    vocabulary.set_type(
-        id, json_bool(added, "special", false) ? TokenType::kControl : TokenType::kUserDefined);
-    const TokenMatching how{id, json_bool(added, "lstrip", false),
-                            json_bool(added, "rstrip", false),
-                            json_bool(added, "normalized", false)};
+    vocabulary.set_type(id, fields(added).boolean_or("special", false) ? TokenType::kControl
+                                                                       : TokenType::kUserDefined);
+    const TokenMatching how{id, fields(added).boolean_or("lstrip", false),
+                            fields(added).boolean_or("rstrip", false),
+                            fields(added).boolean_or("normalized", false)};
     if (how.strip_left || how.strip_right || how.normalized) definition.matching.push_back(how);
   }
 }
 
 void read_merges(const json& model, TokenizerDefinition& definition) {
-  const json& merges = json_array(model, "merges");
+  const json& merges = fields(model).array("merges");
   definition.merges.reserve(merges.size());
   for (const json& merge : merges) {
     if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
@@ -133,24 +133,24 @@ void read_merges(const json& model, TokenizerDefinition& definition) {
 }
 
 void read_model(const json& model, Vocabulary& vocabulary, TokenizerDefinition& definition) {
-  const std::string type = json_string(model, "type", "BPE");
-  if (type != "BPE") refuse("model " + quote_text(type));
-  const json& dropout = json_field(model, "dropout");
+  const std::string type = fields(model).string_or("type", "BPE");
+  if (type != "BPE") refuse("model " + quote(type));
+  const json& dropout = fields(model).value("dropout");
   if (!dropout.is_null() && dropout != 0) refuse("dropout");
   for (const char* affix : {"continuing_subword_prefix", "end_of_word_suffix"}) {
-    if (!json_string(model, affix).empty()) refuse(affix);
+    if (!fields(model).string_or(affix, "").empty()) refuse(affix);
   }
   read_vocabulary(model, vocabulary);
   read_merges(model, definition);
-  definition.byte_fallback = json_bool(model, "byte_fallback", false);
-  definition.fuse_unknown = json_bool(model, "fuse_unk", false);
-  definition.ignore_merges = json_bool(model, "ignore_merges", false);
-  const std::string unknown = json_string(model, "unk_token");
+  definition.byte_fallback = fields(model).boolean_or("byte_fallback", false);
+  definition.fuse_unknown = fields(model).boolean_or("fuse_unk", false);
+  definition.ignore_merges = fields(model).boolean_or("ignore_merges", false);
+  const std::string unknown = fields(model).string_or("unk_token", "");
   if (unknown.empty()) return;
   definition.unknown_id = vocabulary.find(unknown);
   if (definition.unknown_id < 0) {
     fail(ErrorCode::kCorruptFile, "tokenizer.json: unk_token {} is not in the vocabulary",
-         quote_text(unknown));
+         quote(unknown));
   }
 }
 
@@ -166,18 +166,18 @@ void mark_byte_tokens(Vocabulary& vocabulary, const TokenizerDefinition& definit
 void read_template(const json& processor, const Vocabulary& vocabulary,
                    TokenizerDefinition& definition) {
   bool after_text = false;
-  for (const json& item : json_array(processor, "single")) {
-    if (!json_field(item, "Sequence").is_null()) {
+  for (const json& item : fields(processor).array("single")) {
+    if (!fields(item).value("Sequence").is_null()) {
       after_text = true;
       continue;
     }
-    const std::string name = json_string(json_field(item, "SpecialToken"), "id");
+    const std::string name = fields(fields(item).value("SpecialToken")).string_or("id", "");
     const std::int64_t id = vocabulary.find(name);
     std::int64_t& place = after_text ? definition.eos_id : definition.bos_id;
     bool& is_added = after_text ? definition.add_eos : definition.add_bos;
     if (id < 0) {
       fail(ErrorCode::kCorruptFile, "tokenizer.json: post_processor names {}, which is no token",
-           quote_text(name));
+           quote(name));
     }
     if (is_added) refuse("post_processor that adds several tokens on one side");
     place = id;
@@ -188,29 +188,30 @@ void read_template(const json& processor, const Vocabulary& vocabulary,
 void read_post_processor(const json& processor, const Vocabulary& vocabulary,
                          TokenizerDefinition& definition) {
   if (processor.is_null()) return;
-  const std::string type = json_string(processor, "type");
+  const std::string type = fields(processor).string_or("type", "");
   if (type == "Sequence") {
-    for (const json& inner : json_array(processor, "processors")) {
-      if (json_string(inner, "type") == "Sequence") refuse("post_processor Sequence in a Sequence");
+    for (const json& inner : fields(processor).array("processors")) {
+      if (fields(inner).string_or("type", "") == "Sequence")
+        refuse("post_processor Sequence in a Sequence");
       read_post_processor(inner, vocabulary, definition);
     }
   } else if (type == "TemplateProcessing") {
     read_template(processor, vocabulary, definition);
   } else if (type != "ByteLevel") {  // which only moves offsets
-    refuse("post_processor " + quote_text(type));
+    refuse("post_processor " + quote(type));
   }
 }
 
 // The id of a token that tokenizer_config.json names, as "<s>" or {"content": "<s>"}; −1: none.
 std::int64_t configured_id(const json& config, const char* key, const Vocabulary& vocabulary) {
-  const json& value = json_field(config, key);
-  const std::string name =
-      value.is_object() ? json_string(value, "content") : json_string(config, key);
+  const json& value = fields(config).value(key);
+  const std::string name = value.is_object() ? fields(value).string_or("content", "")
+                                             : fields(config).string_or(key, "");
   if (name.empty()) return -1;
   const std::int64_t id = vocabulary.find(name);
   if (id < 0) {
     fail(ErrorCode::kCorruptFile, "tokenizer_config.json: {} {} is not in the vocabulary", key,
-         quote_text(name));
+         quote(name));
   }
   return id;
 }
@@ -224,8 +225,8 @@ void read_config(std::string_view text, bool has_post_processor, const Vocabular
   if (eos >= 0) definition.eos_id = eos;
   // Where there is a post-processor, it is what adds tokens.
   if (has_post_processor) return;
-  definition.add_bos = json_bool(config, "add_bos_token", false) && definition.bos_id >= 0;
-  definition.add_eos = json_bool(config, "add_eos_token", false) && definition.eos_id >= 0;
+  definition.add_bos = fields(config).boolean_or("add_bos_token", false) && definition.bos_id >= 0;
+  definition.add_eos = fields(config).boolean_or("add_eos_token", false) && definition.eos_id >= 0;
 }
 
 }  // namespace
@@ -236,10 +237,10 @@ TokenizerDefinition tokenizer_from_json(std::string_view tokenizer_json,
   TokenizerDefinition definition;
   Vocabulary vocabulary;
   read_tokenizer_steps(document, definition);
-  read_model(json_field(document, "model"), vocabulary, definition);
+  read_model(fields(document).value("model"), vocabulary, definition);
   mark_byte_tokens(vocabulary, definition);
   read_added_tokens(document, vocabulary, definition);
-  const json& post_processor = json_field(document, "post_processor");
+  const json& post_processor = fields(document).value("post_processor");
   read_post_processor(post_processor, vocabulary, definition);
   if (!tokenizer_config_json.empty()) {
     read_config(tokenizer_config_json, !post_processor.is_null(), vocabulary, definition);

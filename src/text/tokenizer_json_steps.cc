@@ -6,8 +6,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "text/json_fields.h"
-#include "text/quote.h"
+#include "base/quote.h"
 
 namespace gumbel {
 namespace {
@@ -26,19 +25,19 @@ constexpr const char* kByteLevelPattern =
 void for_each_component(const json& component, const char* list_key,
                         const std::function<void(const json&, const std::string&)>& visit) {
   if (component.is_null()) return;
-  const std::string type = json_string(component, "type");
+  const std::string type = fields(component).string_or("type", "");
   if (type != "Sequence") return visit(component, type);
-  for (const json& inner : json_array(component, list_key))
-    visit(inner, json_string(inner, "type"));
+  for (const json& inner : fields(component).array(list_key))
+    visit(inner, fields(inner).string_or("type", ""));
 }
 
 // The text of {"String": …}, or "" for another pattern.
 std::string string_pattern(const json& component) {
-  return json_string(json_field(component, "pattern"), "String");
+  return fields(fields(component).value("pattern")).string_or("String", "");
 }
 
 bool is_replacement(const json& component, const std::string& from, const std::string& to) {
-  return string_pattern(component) == from && json_string(component, "content") == to;
+  return string_pattern(component) == from && fields(component).string_or("content", "") == to;
 }
 
 std::string escaped(std::string_view text) {
@@ -83,18 +82,18 @@ SplitBehavior split_behavior(const std::string& name) {
   if (name == "MergedWithPrevious") return SplitBehavior::kMergedWithPrevious;
   if (name == "MergedWithNext") return SplitBehavior::kMergedWithNext;
   if (name == "Contiguous") return SplitBehavior::kContiguous;
-  refuse("split behavior", quote_text(name));
+  refuse("split behavior", quote(name));
 }
 
 SplitStep split_step(const json& component) {
   SplitStep step;
   const std::string text = string_pattern(component);
-  const std::string regex = json_string(json_field(component, "pattern"), "Regex");
+  const std::string regex = fields(fields(component).value("pattern")).string_or("Regex", "");
   if (text.empty() && regex.empty()) refuse("pre_tokenizer", "Split without a pattern");
   if (!regex.empty()) check_dialect(regex);
   step.pattern = regex.empty() ? escaped(text) : regex;
-  step.behavior = split_behavior(json_string(component, "behavior"));
-  step.invert = json_bool(component, "invert", false);
+  step.behavior = split_behavior(fields(component).string_or("behavior", ""));
+  step.invert = fields(component).boolean_or("invert", false);
   return step;
 }
 
@@ -110,77 +109,77 @@ void read_normalizer(const json& component, const std::string& type, Reading& re
     reading.definition.normalization = Normalization::kNfc;
   } else if (type == "Replace" && is_replacement(component, " ", kSpaceMark)) {
     reading.marks_spaces = true;
-  } else if (type == "Prepend" && json_string(component, "prepend") == kSpaceMark) {
+  } else if (type == "Prepend" && fields(component).string_or("prepend", "") == kSpaceMark) {
     reading.definition.space_prefix = SpacePrefix::kAlways;
   } else {
     refuse("normalizer",
-           type == "Replace" ? "Replace of anything but \" \" by \"▁\"" : quote_text(type));
+           type == "Replace" ? "Replace of anything but \" \" by \"▁\"" : quote(type));
   }
 }
 
 void read_metaspace(const json& component, Reading& reading) {
-  if (json_string(component, "replacement", kSpaceMark) != kSpaceMark) {
+  if (fields(component).string_or("replacement", kSpaceMark) != kSpaceMark) {
     refuse("pre_tokenizer", "Metaspace with another mark than \"▁\"");
   }
-  const bool prefixes = json_bool(component, "add_prefix_space", true);
+  const bool prefixes = fields(component).boolean_or("add_prefix_space", true);
   const std::string scheme =
-      json_string(component, "prepend_scheme", prefixes ? "always" : "never");
+      fields(component).string_or("prepend_scheme", prefixes ? "always" : "never");
   if (scheme == "always") {
     reading.definition.space_prefix = SpacePrefix::kEveryStretchUnlessSpace;
   } else if (scheme == "first") {
     reading.definition.space_prefix = SpacePrefix::kFirstUnlessSpace;
   } else if (scheme != "never") {
-    refuse("pre_tokenizer", "Metaspace with prepend_scheme " + quote_text(scheme));
+    refuse("pre_tokenizer", "Metaspace with prepend_scheme " + quote(scheme));
   }
   reading.marks_spaces = true;
-  if (json_bool(component, "split", true)) {
+  if (fields(component).boolean_or("split", true)) {
     reading.definition.pre_tokenizer.push_back({kSpaceMark, SplitBehavior::kMergedWithNext});
   }
 }
 
 void read_pre_tokenizer(const json& component, const std::string& type, Reading& reading) {
   auto& steps = reading.definition.pre_tokenizer;
-  if (reading.byte_level) refuse("pre_tokenizer", quote_text(type) + " after ByteLevel");
+  if (reading.byte_level) refuse("pre_tokenizer", quote(type) + " after ByteLevel");
   if (type == "ByteLevel") {
     reading.byte_level = true;
-    if (json_bool(component, "add_prefix_space", true)) {
+    if (fields(component).boolean_or("add_prefix_space", true)) {
       if (!steps.empty()) refuse("pre_tokenizer", "ByteLevel with add_prefix_space after a split");
       reading.definition.space_prefix = SpacePrefix::kEveryStretchUnlessSpace;
     }
-    if (json_bool(component, "use_regex", true)) steps.push_back({kByteLevelPattern});
+    if (fields(component).boolean_or("use_regex", true)) steps.push_back({kByteLevelPattern});
   } else if (type == "Split") {
     steps.push_back(split_step(component));
   } else if (type == "Digits") {
-    const bool single = json_bool(component, "individual_digits", false);
+    const bool single = fields(component).boolean_or("individual_digits", false);
     steps.push_back({R"(\p{N})", single ? SplitBehavior::kIsolated : SplitBehavior::kContiguous});
   } else if (type == "Metaspace") {
     if (!steps.empty()) refuse("pre_tokenizer", "Metaspace after a split");
     read_metaspace(component, reading);
   } else {
-    refuse("pre_tokenizer", quote_text(type));
+    refuse("pre_tokenizer", quote(type));
   }
 }
 
 void read_decoder(const json& component, const std::string& type, Reading& reading) {
   if (reading.byte_level) {
-    if (type != "ByteLevel") refuse("decoder", quote_text(type) + " of a byte-level tokenizer");
+    if (type != "ByteLevel") refuse("decoder", quote(type) + " of a byte-level tokenizer");
   } else if (type == "Strip") {
-    const json& start = json_field(component, "start");
-    const json& stop = json_field(component, "stop");
-    if (json_string(component, "content") != " " || start != 1 || stop != 0) {
+    const json& start = fields(component).value("start");
+    const json& stop = fields(component).value("stop");
+    if (fields(component).string_or("content", "") != " " || start != 1 || stop != 0) {
       refuse("decoder", "Strip of anything but one leading space");
     }
     reading.definition.decode_strips_prefix = true;
   } else if (type == "Metaspace") {
-    const bool prefixes = json_bool(component, "add_prefix_space", true);
+    const bool prefixes = fields(component).boolean_or("add_prefix_space", true);
     reading.definition.decode_strips_prefix =
-        json_string(component, "prepend_scheme", prefixes ? "always" : "never") != "never";
+        fields(component).string_or("prepend_scheme", prefixes ? "always" : "never") != "never";
   } else if (type == "Replace") {
     if (!is_replacement(component, kSpaceMark, " ")) {
       refuse("decoder", "Replace of anything but \"▁\" by \" \"");
     }
   } else if (type != "ByteFallback" && type != "Fuse") {
-    refuse("decoder", quote_text(type));
+    refuse("decoder", quote(type));
   }
 }
 
@@ -190,12 +189,12 @@ void read_tokenizer_steps(const json& document, TokenizerDefinition& definition)
   Reading reading{definition};
   const auto read = [&](const char* section, const char* list_key, auto reader) {
     for_each_component(
-        json_field(document, section), list_key,
+        fields(document).value(section), list_key,
         [&](const json& component, const std::string& type) { reader(component, type, reading); });
   };
   read("normalizer", "normalizers", read_normalizer);
   read("pre_tokenizer", "pretokenizers", read_pre_tokenizer);
-  if (json_field(document, "decoder").is_null()) refuse("decoder", "null");
+  if (fields(document).value("decoder").is_null()) refuse("decoder", "null");
   read("decoder", "decoders", read_decoder);
   if (reading.byte_level == reading.marks_spaces) {
     refuse("tokenizer", reading.byte_level ? "with both ByteLevel and \"▁\""

@@ -3,9 +3,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_fields.h"
 #include "text/tokenizer_definition.h"
 
 namespace gumbel {
+
+/// The fields of a part of a tokenizer.json.
+inline JsonFields fields(const nlohmann::json& part) { return {part, "tokenizer.json"}; }
 
 /// Sets `kind` and everything that the sections "normalizer", "pre_tokenizer" and "decoder" of
 /// `document` say: `normalization`, `space_prefix`, `pre_tokenizer`, `decode_strips_prefix`,

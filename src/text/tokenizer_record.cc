@@ -9,9 +9,9 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "text/byte_alphabet.h"
 #include "text/normalize.h"
-#include "text/quote.h"
 #include "text/record_layout.h"
 
 namespace gumbel {
@@ -136,7 +136,7 @@ std::vector<MergePair> merge_pairs(const TokenizerDefinition& definition) {
       const auto found = ids.find(spelling);
       if (found == ids.end()) {
         fail(ErrorCode::kCorruptFile, "tokenizer: merge {} needs {}, which is no token", rank,
-             quote_text(spelling));
+             quote(spelling));
       }
       return found->second;
     };
@@ -182,7 +182,7 @@ Words byte_tokens(const TokenizerDefinition& definition, const std::vector<std::
       if (!byte) {
         fail(ErrorCode::kCorruptFile,
              "tokenizer: byte token {} is spelt {}, expected <0x00> to <0xFF>", i,
-             quote_text(pieces[i]));
+             quote(pieces[i]));
       }
       tokens[*byte] = i;
     }

@@ -7,7 +7,7 @@
 
 #include "cli/precision.h"
 #include "cli/program.h"
-#include "export/safetensors_file.h"
+#include "export/huggingface/safetensors_file.h"
 
 namespace gumbel::test {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "engine/tiny_programs.h"
-#include "text/utf8.h"
 
 namespace gumbel {
 namespace {

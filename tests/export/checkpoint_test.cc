@@ -7,13 +7,13 @@
 #include <fstream>
 
 #include "base/float16.h"
-#include "export/gguf_checkpoint.h"
-#include "export/gguf_config.h"
-#include "export/gguf_writer.h"
+#include "export/gguf/checkpoint.h"
+#include "export/gguf/config.h"
+#include "export/gguf/tiny_gguf.h"
+#include "export/gguf/writer.h"
+#include "export/huggingface/safetensors_checkpoint.h"
 #include "export/random_checkpoint.h"
-#include "export/safetensors_checkpoint.h"
 #include "export/test_files.h"
-#include "export/tiny_gguf.h"
 
 namespace gumbel {
 namespace {

@@ -10,7 +10,7 @@
 #include "backends/cpu/cpu_backend.h"
 #include "backends/reference/reference_backend.h"
 #include "export/export.h"
-#include "export/safetensors_file.h"
+#include "export/huggingface/safetensors_file.h"
 #include "export/test_files.h"
 #include "runtime/running_program.h"
 

@@ -4,10 +4,10 @@
 
 #include <filesystem>
 
-#include "export/gguf_writer.h"
-#include "export/strict_json.h"
+#include "export/gguf/tiny_gguf.h"
+#include "export/gguf/writer.h"
+#include "export/huggingface/strict_json.h"
 #include "export/test_files.h"
-#include "export/tiny_gguf.h"
 
 namespace gumbel {
 namespace {

@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
-#include "export/program_builder.h"
-#include "export/quantize.h"
+#include "export/graph/program_builder.h"
+#include "export/graph/sampling_head.h"
 #include "export/random_checkpoint.h"
-#include "export/sampling_head.h"
+#include "export/weights/quantize.h"
 #include "program/program_file.h"
 
 namespace gumbel::test {

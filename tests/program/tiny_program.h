@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "export/program_builder.h"
+#include "export/graph/program_builder.h"
 #include "program/program.h"
 #include "runtime/backend.h"
 

@@ -5,9 +5,9 @@
 
 #include <random>
 
+#include "base/utf8.h"
 #include "text/check_answers.h"
 #include "text/text_testing.h"
-#include "text/utf8.h"
 
 namespace gumbel {
 namespace {

@@ -1,7 +1,7 @@
 #include "backends/cpu/cpu_backend.h"
 
-#include "backends/cpu/packing.h"
-#include "backends/cpu/sample.h"
+#include "backends/cpu/linear/packing.h"
+#include "backends/cpu/sample/sample.h"
 
 namespace gumbel::cpu {
 
@@ -45,7 +45,7 @@ uint64_t CpuBackend::scratch_bytes(const OpCall& call) const {
              static_cast<uint64_t>(score_floats(call.cache->capacity));
     case Op::kSample: {
       const Tensor& logits = call.inputs[0];
-      return static_cast<uint64_t>(logits.dims[0]) * SampleScratch::bytes(logits.last());
+      return sample_rows_bytes(logits.dims[0], logits.last(), pool_.threads());
     }
     default:
       return 0;

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/activations.h"
-#include "backends/cpu/packing.h"
+#include "backends/cpu/linear/activations.h"
+#include "backends/cpu/linear/packing.h"
 #include "backends/cpu/target.h"
 #include "program/graph.h"
 

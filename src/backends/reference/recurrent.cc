@@ -8,18 +8,6 @@
 #include "base/softplus.h"
 
 namespace gumbel::reference {
-namespace {
-
-// The state of row `b`, zeroed where its call begins at position 0.
-float* begin_state(const OpCall& call, const Tensor& positions, int64_t b) {
-  float* state = call.recurrent->data + b * call.recurrent->elements;
-  if (positions.as<int64_t>()[b * positions.dims[1]] == 0)
-    std::fill_n(state, call.recurrent->elements, 0.0f);
-  return state;
-}
-
-}  // namespace
-
 void causal_conv(const OpCall& call) {
   const Tensor& x = call.inputs[0];
   const int64_t time = x.dims[1];
@@ -27,7 +15,7 @@ void causal_conv(const OpCall& call) {
   const auto* taps = reinterpret_cast<const float*>(call.weights[0].data);
   const int64_t kept = call.weights[0].columns / channels - 1;  // earlier positions in the state
   for (int64_t b = 0; b < x.dims[0]; ++b) {
-    float* state = begin_state(call, call.inputs[1], b);
+    float* state = begin_row(*call.recurrent, call.inputs[1], b);
     std::vector<float> past(state, state + kept * channels);
     past.insert(past.end(), x.as<float>() + b * time * channels,
                 x.as<float>() + (b + 1) * time * channels);
@@ -55,7 +43,7 @@ void gated_delta_rule(const OpCall& call) {
   const auto* rates = reinterpret_cast<const float*>(call.weights[0].data);
   const auto* biases = reinterpret_cast<const float*>(call.weights[1].data);
   for (int64_t b = 0; b < values.dims[0]; ++b) {
-    float* state = begin_state(call, call.inputs[5], b);
+    float* state = begin_row(*call.recurrent, call.inputs[5], b);
     for (int64_t t = 0; t < time; ++t)
       for (int64_t head = 0; head < heads; ++head) {
         const int64_t position = b * time + t;

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "export/graph/program_builder.h"
 #include "export/model_config.h"
-#include "export/program_builder.h"
 
 namespace gumbel {
 

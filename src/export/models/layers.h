@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "export/graph/program_builder.h"
 #include "export/model_config.h"
 #include "export/models/family.h"
-#include "export/program_builder.h"
 
 namespace gumbel {
 

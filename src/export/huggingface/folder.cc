@@ -1,0 +1,64 @@
+#include "export/huggingface/folder.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/json_fields.h"
+#include "export/huggingface/strict_json.h"
+
+namespace gumbel {
+namespace {
+
+bool file_exists(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+void add_ids(const JsonFields& fields, GenerationIds& ids) {
+  if (const auto bos = fields.integer_or_list("bos_token_id"); bos && !bos->empty())
+    ids.bos_id = bos->front();
+  for (const int64_t id : fields.integer_or_list("eos_token_id").value_or(std::vector<int64_t>{})) {
+    if (id < 0)
+      fail(ErrorCode::kCorruptFile, "{}: eos_token_id: expected ids of at least 0, got {}",
+           fields.where(), id);
+    ids.eos_ids.push_back(id);
+  }
+}
+
+}  // namespace
+
+GenerationIds read_generation_ids(const nlohmann::json& config,
+                                  const std::filesystem::path& folder) {
+  GenerationIds ids;
+  const JsonFields fields(config, (folder / "config.json").string());
+  if (const auto text = fields.object("text_config")) add_ids(*text, ids);
+  add_ids(fields, ids);
+  if (const auto path = folder / "generation_config.json"; file_exists(path)) {
+    const nlohmann::json generation = read_strict_json(path);
+    add_ids(JsonFields(generation, path.string()), ids);
+  }
+  std::sort(ids.eos_ids.begin(), ids.eos_ids.end());
+  ids.eos_ids.erase(std::unique(ids.eos_ids.begin(), ids.eos_ids.end()), ids.eos_ids.end());
+  return ids;
+}
+
+std::string read_chat_template(const std::filesystem::path& folder) {
+  if (const auto path = folder / "chat_template.jinja"; file_exists(path))
+    return read_text_file(path);
+  for (const char* name : {"chat_template.json", "tokenizer_config.json"}) {
+    const auto path = folder / name;
+    if (!file_exists(path)) continue;
+    const nlohmann::json object = read_strict_json(path);
+    const JsonFields fields(object, path.string());
+    const nlohmann::json* value = fields.find("chat_template");
+    if (value == nullptr) continue;
+    if (!value->is_array()) return fields.string("chat_template").value();
+    for (const nlohmann::json& named : *value) {
+      const JsonFields entry(named, path.string() + ": chat_template");
+      if (entry.string("name") == "default") return entry.string("template").value_or("");
+    }
+  }
+  return "";
+}
+
+}  // namespace gumbel

@@ -1,0 +1,192 @@
+#include "export/gguf/config.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "export/gguf/config_reading.h"
+#include "export/test_files.h"
+
+namespace gumbel {
+namespace {
+
+using test::expect_error;
+using test::GgufWriter;
+using test::TemporaryFolder;
+
+/// The same with an MLP of 64.
+ModelConfig read(const std::string& architecture, const std::function<void(GgufWriter&)>& more) {
+  return test::read_config(architecture, [&](GgufWriter& writer) {
+    writer.add_u32(architecture + ".feed_forward_length", 64);
+    more(writer);
+  });
+}
+
+TEST(GgufConfig, Llama) {
+  const ModelConfig c = read("llama", [](GgufWriter& w) {
+    w.add_u32("llama.attention.head_count_kv", 2);
+    w.add_f32("llama.rope.freq_base", 500000.0f);
+    w.add_u32("llama.rope.dimension_count", 8);
+    w.add_f32_tensor("output.weight", {32, 10}, std::vector<float>(320));
+    w.add_f32_tensor("rope_freqs.weight", {4}, {1, 1, 2.5f, 8});
+  });
+  EXPECT_EQ(c.architecture, "llama");
+  EXPECT_EQ(c.vocab_size, 10);
+  EXPECT_EQ(c.hidden_size, 32);
+  EXPECT_EQ(c.intermediate_size, 64);
+  EXPECT_EQ(c.layers, 12);
+  EXPECT_EQ(c.heads, 4);
+  EXPECT_EQ(c.kv_heads, 2);
+  EXPECT_EQ(c.head_dim, 8);
+  EXPECT_EQ(c.max_positions, 64);
+  EXPECT_EQ(c.rms_norm_epsilon, 0x1p-20);
+  EXPECT_EQ(c.attention_scale, 1 / std::sqrt(8.0));
+  EXPECT_EQ(c.rotary.theta, 500000.0);
+  EXPECT_EQ(c.rotary.divisors, (std::vector<float>{1, 1, 2.5f, 8}));
+  EXPECT_EQ(c.layer_kinds, std::vector(12, LayerKind::kFullAttention));
+  EXPECT_FALSE(c.tied_embeddings);
+}
+
+TEST(GgufConfig, AbsentKeysHaveLlamaCppsDefaults) {
+  const ModelConfig c = read("llama", [](GgufWriter&) {});
+  EXPECT_EQ(c.kv_heads, 4);
+  EXPECT_EQ(c.rotary.theta, 10000.0);
+  EXPECT_EQ(c.rotary.scaling, RotaryConfig::Scaling::kNone);
+  EXPECT_TRUE(c.rotary.divisors.empty());
+  EXPECT_TRUE(c.tied_embeddings);
+}
+
+TEST(GgufConfig, LinearScalingAndPerLayerArrays) {
+  const ModelConfig c = read("llama", [](GgufWriter& w) {
+    w.add_string("llama.rope.scaling.type", "linear");
+    w.add_f32("llama.rope.scaling.factor", 4.0f);
+    w.add_i32s("llama.attention.head_count_kv", std::vector<int32_t>(12, 2));
+  });
+  EXPECT_EQ(c.rotary.scaling, RotaryConfig::Scaling::kLinear);
+  EXPECT_EQ(c.rotary.factor, 4.0);
+  EXPECT_EQ(c.kv_heads, 2);
+}
+
+TEST(GgufConfig, Qwen3) {
+  const ModelConfig c = read("qwen3", [](GgufWriter& w) {
+    w.add_u32("qwen3.attention.key_length", 16);
+    w.add_u32("qwen3.attention.value_length", 16);
+    w.add_f32("qwen3.rope.freq_base", 1e6f);
+  });
+  EXPECT_EQ(c.architecture, "qwen3");
+  EXPECT_EQ(c.head_dim, 16);
+  EXPECT_EQ(c.attention_scale, 0.25);
+  EXPECT_EQ(c.rotary.theta, 1e6);
+}
+
+TEST(GgufConfig, Gemma3) {
+  const auto keys = [](GgufWriter& w) {
+    w.add_u32("gemma3.attention.key_length", 16);
+    w.add_u32("gemma3.attention.value_length", 16);
+    w.add_f32("gemma3.rope.freq_base", 1e6f);
+    w.add_u32("gemma3.attention.sliding_window", 512);
+    w.add_string("gemma3.rope.scaling.type", "linear");
+    w.add_f32("gemma3.rope.scaling.factor", 8.0f);
+  };
+  const ModelConfig c = read("gemma3", keys);
+  EXPECT_EQ(c.attention_scale, 0.25);
+  EXPECT_EQ(c.sliding_window, 512);
+  EXPECT_EQ(c.rotary.theta, 1e6);
+  EXPECT_EQ(c.rotary.factor, 8.0);
+  EXPECT_EQ(c.rotary_local.theta, 1e4);
+  EXPECT_EQ(c.rotary_local.scaling, RotaryConfig::Scaling::kNone);
+  for (size_t layer = 0; layer < 12; ++layer)
+    EXPECT_EQ(c.layer_kinds[layer] == LayerKind::kSlidingAttention, layer != 5 && layer != 11)
+        << layer;
+  const ModelConfig other = read("gemma3", [&](GgufWriter& w) {
+    keys(w);
+    w.add_u32("gemma3.attention.sliding_window_pattern", 2);
+    w.add_f32("gemma3.rope.freq_base_swa", 5000.0f);
+  });
+  EXPECT_EQ(other.rotary_local.theta, 5000.0);
+  EXPECT_EQ(other.layer_kinds[0], LayerKind::kSlidingAttention);
+  EXPECT_EQ(other.layer_kinds[1], LayerKind::kFullAttention);
+}
+
+TEST(GgufConfig, Gemma3Of27BScalesByItsHiddenSize) {
+  const TemporaryFolder folder;
+  GgufWriter w;
+  w.add_string("general.architecture", "gemma3");
+  w.add_u32("gemma3.embedding_length", 5376);
+  w.add_u32("gemma3.block_count", 62);
+  w.add_u32("gemma3.feed_forward_length", 21504);
+  w.add_u32("gemma3.attention.head_count", 32);
+  w.add_u32("gemma3.attention.head_count_kv", 16);
+  w.add_u32("gemma3.attention.key_length", 128);
+  w.add_u32("gemma3.attention.value_length", 128);
+  w.add_u32("gemma3.attention.sliding_window", 1024);
+  w.add_u32("gemma3.context_length", 131072);
+  w.add_f32("gemma3.attention.layer_norm_rms_epsilon", 1e-6f);
+  w.add_f32_tensor("token_embd.weight", {5376, 2}, std::vector<float>(5376 * 2));
+  const GgufFile file(folder.write("model.gguf", w.bytes()));
+  EXPECT_EQ(read_gguf_config(file).attention_scale, 1 / std::sqrt(168.0));
+}
+
+TEST(GgufConfig, WhatAFamilyCannotHonourIsRefusedByName) {
+  const auto refuses = [](ErrorCode code, const std::string& architecture, std::string_view part,
+                          const std::function<void(GgufWriter&)>& more) {
+    SCOPED_TRACE(part);
+    expect_error(code, part, [&] { read(architecture, more); });
+  };
+  const auto none = [](GgufWriter&) {};
+  constexpr auto kUnsupported = ErrorCode::kUnsupported;
+  constexpr auto kCorrupt = ErrorCode::kCorruptFile;
+  refuses(kUnsupported, "falcon",
+          "architecture 'falcon' is not supported, expected one of llama, qwen3, gemma3, gemma4, "
+          "qwen35, qwen35moe",
+          none);
+  refuses(ErrorCode::kNotFound, "gemma3", "gemma3.attention.sliding_window is missing", none);
+  refuses(kUnsupported, "llama", "llama.expert_count",
+          [](GgufWriter& w) { w.add_u32("llama.expert_count", 8); });
+  refuses(kUnsupported, "llama", "llama.rope.scaling.type: expected none or linear, got 'yarn'",
+          [](GgufWriter& w) { w.add_string("llama.rope.scaling.type", "yarn"); });
+  refuses(kUnsupported, "llama", "rope.dimension_count: expected key_length 8, got 4",
+          [](GgufWriter& w) { w.add_u32("llama.rope.dimension_count", 4); });
+  refuses(kUnsupported, "llama", "llama.attention.value_length: expected key_length 8, got 4",
+          [](GgufWriter& w) { w.add_u32("llama.attention.value_length", 4); });
+  refuses(kUnsupported, "gemma3", "gemma3.final_logit_softcapping",
+          [](GgufWriter& w) { w.add_f32("gemma3.final_logit_softcapping", 30); });
+  refuses(kUnsupported, "llama", "llama.attention.causal: expected true",
+          [](GgufWriter& w) { w.add_bool("llama.attention.causal", false); });
+  refuses(kUnsupported, "llama", "expected one value for all layers, got 2 and 1",
+          [](GgufWriter& w) { w.add_i32s("llama.attention.head_count_kv", {2, 1}); });
+  refuses(kCorrupt, "llama", "got an empty array",
+          [](GgufWriter& w) { w.add_i32s("llama.attention.head_count_kv", {}); });
+  refuses(kCorrupt, "llama", "divide the 4 heads, got 3",
+          [](GgufWriter& w) { w.add_u32("llama.attention.head_count_kv", 3); });
+  refuses(kCorrupt, "llama", "expected 4 rotary divisors (half of a head), got 3",
+          [](GgufWriter& w) { w.add_f32_tensor("rope_freqs.weight", {3}, {1, 1, 1}); });
+  refuses(kCorrupt, "llama", "rotary divisor: expected",
+          [](GgufWriter& w) { w.add_f32_tensor("rope_freqs.weight", {4}, {1, 1, 0, 1}); });
+  refuses(kUnsupported, "llama", "'rope_freqs.weight': expected a vector of f32",
+          [](GgufWriter& w) { w.add_tensor("rope_freqs.weight", {4}, 1, std::string(8, '\0')); });
+  refuses(kCorrupt, "llama", "rotary theta: expected", [](GgufWriter& w) {
+    w.add_f32("llama.rope.freq_base", std::numeric_limits<float>::quiet_NaN());
+  });
+  refuses(kCorrupt, "llama", "key 'llama.rope.freq_base': expected a number, got string",
+          [](GgufWriter& w) { w.add_string("llama.rope.freq_base", "10000"); });
+}
+
+TEST(GgufConfig, MissingKeysAreNamed) {
+  const TemporaryFolder folder;
+  GgufWriter writer;
+  const auto path = [&] { return folder.write("model.gguf", writer.bytes()); };
+  const auto refuses = [&](std::string_view part) {
+    expect_error(ErrorCode::kNotFound, part, [&] { read_gguf_config(GgufFile(path())); });
+  };
+  refuses("key general.architecture is missing");
+  writer.add_string("general.architecture", "llama");
+  refuses("tensor 'token_embd.weight' is missing");
+  writer.add_f32_tensor("token_embd.weight", {32, 10}, std::vector<float>(320));
+  refuses("key llama.embedding_length is missing");
+}
+
+}  // namespace
+}  // namespace gumbel
