@@ -22,6 +22,7 @@ std::string difference(const Tokenizer& tokenizer, const JsonFields& answer, std
   if (!answer.has("text") || !answer.has("ids"))
     fail(ErrorCode::kCorruptFile, "{}: expected \"text\" and \"ids\"", answer.where());
   const std::string text = answer.string_or("text", "");
+  answer.array("ids");  // one integer alone is no list of them
   const std::vector<std::int64_t> expected = answer.integer_or_list("ids").value();
   const std::optional<std::string> expected_text = answer.string("decoded");
   const std::vector<std::int64_t> ids =

@@ -262,7 +262,7 @@ TEST_F(ChatTest, ThoughtsAreDimmed) {
 
   Terminal plain({"run", path("chat.gumbel"), "--seed", "5", "--max-new-tokens", "3"});
   plain.read_until("> ");
-  EXPECT_TRUE(contains(plain.enter("/thinking on"), "chat format \"chatml\" has no thinking"));
+  EXPECT_TRUE(contains(plain.enter("/thinking on"), "chat format 'chatml' has no thinking"));
   EXPECT_EQ(plain.enter("/thinking off"), "");
   EXPECT_FALSE(plain.enter("hello").empty());
   plain.type("/exit\n");

@@ -141,7 +141,7 @@ TEST_F(ThinkingTest, IsSwitchedByAnOption) {
 
 TEST_F(ThinkingTest, Refusals) {
   expect_refusal(gumbel("run chat.gumbel --prompt x --thinking on"), 1,
-                 "chat format \"chatml\" has no thinking");
+                 "chat format 'chatml' has no thinking");
   EXPECT_EQ(gumbel("run chat.gumbel --prompt x --thinking off --max-new-tokens 1").status, 0);
   expect_refusal(gumbel("run text.gumbel --prompt x --thinking on"), 1,
                  "--thinking: expected a program with a chat format");

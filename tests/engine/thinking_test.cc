@@ -145,7 +145,7 @@ TEST_F(EngineThinking, FormatsWithoutItRefuseIt) {
                kOneThread);
   EXPECT_FALSE(plain.info().can_think);
   const auto refused = [&](const std::function<void()>& call) {
-    expect_error(ErrorCode::kUnsupported, "chat format \"chatml\" has no thinking", call);
+    expect_error(ErrorCode::kUnsupported, "chat format 'chatml' has no thinking", call);
   };
   refused([&] { plain.encode_chat(question, Thinking::kOn); });
   refused([&] { plain.encode_reply("hello", kImEnd, Thinking::kOn); });

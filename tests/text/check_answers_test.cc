@@ -29,10 +29,10 @@ TEST(CheckAnswers, DescribesTheFirstMismatch) {
   EXPECT_EQ(result.checked, 3);
   EXPECT_EQ(result.mismatched, 2);
   EXPECT_EQ(result.first_mismatch,
-            "line 3: \"éa\\n\": expected 4 ids, got 4; from id 2 on: expected [65, 198], got "
+            "line 3: 'éa\\x0a': expected 4 ids, got 4; from id 2 on: expected [65, 198], got "
             "[64, 198]");
   EXPECT_EQ(check("{\"text\": \"a\", \"ids\": [64], \"decoded\": \"b\"}").first_mismatch,
-            "line 1: \"a\": expected the decoding \"b\", got \"a\"");
+            "line 1: 'a': expected the decoding 'b', got 'a'");
 }
 
 TEST(CheckAnswers, RefusesOtherFiles) {

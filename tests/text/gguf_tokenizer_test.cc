@@ -93,9 +93,9 @@ TEST(GgufTokenizer, RefusesByName) {
     return error_of([&] { serialize_tokenizer(tokenizer_from_gguf(source)); });
   };
   EXPECT_EQ(error([](auto&) {}), "");
-  EXPECT_NE(error([](auto& s) { s.pre = "tekken"; }).find("\"tekken\""), std::string::npos);
-  EXPECT_NE(error([](auto& s) { s.model = "t5"; }).find("\"t5\""), std::string::npos);
-  EXPECT_NE(error([](auto& s) { s.merges[7] = "zzz qqq"; }).find("\"zzz\""), std::string::npos);
+  EXPECT_NE(error([](auto& s) { s.pre = "tekken"; }).find("'tekken'"), std::string::npos);
+  EXPECT_NE(error([](auto& s) { s.model = "t5"; }).find("'t5'"), std::string::npos);
+  EXPECT_NE(error([](auto& s) { s.merges[7] = "zzz qqq"; }).find("'zzz'"), std::string::npos);
   for (const char* merge : {"", " ", "ab", "a ", "a"}) {
     EXPECT_NE(error([&](auto& s) { s.merges[7] = merge; }), "") << merge;
   }

@@ -65,7 +65,7 @@ TEST(PreTokenizer, EmptyMatchesAndEmptyTexts) {
 }
 
 TEST(PreTokenizer, RefusesWhatItCannotMatch) {
-  EXPECT_NE(error_of([] { split({{"("}}, "a"); }).find("\"(\""), std::string::npos);
+  EXPECT_NE(error_of([] { split({{"("}}, "a"); }).find("'('"), std::string::npos);
   EXPECT_NE(error_of([] { split({{R"(\C)"}}, "a"); }), "");
   EXPECT_NE(error_of([] { split({{repeated("(", 5000) + repeated(")", 5000)}}, "a"); }), "");
   EXPECT_NE(error_of([] { split({{std::string(1 << 20, 'a')}}, "a"); }), "");
@@ -77,7 +77,7 @@ TEST(PreTokenizer, RefusesWhatItCannotMatch) {
 TEST(PreTokenizer, OtherNamesAreRefused) {
   TokenizerDefinition definition;
   const std::string error = error_of([&] { set_pre_tokenizer(definition, "tekken"); });
-  EXPECT_NE(error.find("\"tekken\""), std::string::npos);
+  EXPECT_NE(error.find("'tekken'"), std::string::npos);
   EXPECT_NE(error.find("default, gpt-2, llama-bpe, qwen2, qwen35, smollm"), std::string::npos);
 }
 

@@ -84,7 +84,7 @@ TEST(Thinking, TemplatesThatDifferInOneThing) {
     EXPECT_TRUE(thought_markers(always, thinking).begun);
   }
   const std::string error = error_of([&] { generated(always, Thinking::kOff); });
-  EXPECT_EQ(error, "thinking: expected on, chat format \"chatml\" always thinks, got off");
+  EXPECT_EQ(error, "thinking: expected on, chat format 'chatml' always thinks, got off");
 }
 
 TEST(Thinking, FormatsWithoutItRefuseIt) {
@@ -92,7 +92,7 @@ TEST(Thinking, FormatsWithoutItRefuseIt) {
     const ChatFormat format = format_of(name);
     const LoadedTokenizer tokenizer(json_definition("qwen"));
     const std::string expected =
-        "thinking: expected off, chat format \"" + format.name + "\" has no thinking, got on";
+        "thinking: expected off, chat format '" + format.name + "' has no thinking, got on";
     const std::vector<Message> messages = {{"user", "x"}};
     EXPECT_EQ(error_of([&] { render_chat(format, messages, true, Thinking::kOn); }), expected);
     EXPECT_EQ(
