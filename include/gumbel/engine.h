@@ -22,6 +22,10 @@ struct EngineOptions {
   int threads = 0;              ///< 0: the physical cores that the process may run on
   /// For programs that return logits: draw tokens on the host, by the same rules.
   bool host_sampling = false;
+  /// Read every weight and compare its checksum before anything else. Otherwise that happens in the
+  /// background, once, where memory holds the program; a session fails then at the next call after
+  /// a damaged weight was found.
+  bool check_weights = false;
 };
 
 /// What a program says of itself.
@@ -109,7 +113,7 @@ class Engine {
 };
 
 /// One sequence: its position, its cached keys and values, its last token. A session that failed
-/// while computing (Error kNumeric or kIo) refuses everything but reset() with kFailedState; a call
+/// while computing (Error kNumeric, kIo or kCorruptFile) refuses everything but reset() with kFailedState; a call
 /// that is refused for its arguments changes nothing. Not for concurrent use, except stop().
 class Session {
  public:

@@ -1,13 +1,12 @@
 #include "cli/evaluate.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <numeric>
 #include <span>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "export/huggingface/safetensors_file.h"
 #include "program/program_file.h"
@@ -209,16 +208,14 @@ Evaluation evaluate(const std::filesystem::path& program_path,
   const SafetensorsFile file(answers_path);
   LogitsProgram program(program_path, device, chunk);
   Evaluation evaluation;
-  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash(XXH3_createState(),
-                                                                      &XXH3_freeState);
-  XXH3_64bits_reset(hash.get());
+  Checksum checksum;
   for (int text = 0; file.find(fmt::format("{}.tokens", text)) != nullptr; ++text) {
     const Answers answers = read_answers(file, fmt::format("{}.", text));
     TopComparison top(answers);
     double kl = 0;
     program.reset();
     program.all_logits(answers.tokens, [&](int64_t at, std::span<const float> logits) {
-      XXH3_64bits_update(hash.get(), logits.data(), logits.size_bytes());
+      checksum.add(std::as_bytes(logits));
       const auto position = static_cast<size_t>(at);
       if (!answers.top_ids.empty()) top.add(position, logits);
       if (answers.logits.empty()) return;
@@ -248,7 +245,7 @@ Evaluation evaluate(const std::filesystem::path& program_path,
   if (!evaluation.has_logits && !evaluation.has_top)
     fail(ErrorCode::kCorruptFile, "{}: expected answers from text 0 on (0.tokens, ...)",
          answers_path.string());
-  evaluation.logits_hash = XXH3_64bits_digest(hash.get());
+  evaluation.logits_hash = checksum.value();
   return evaluation;
 }
 

@@ -110,9 +110,10 @@ Engine::Impl::Impl(const std::filesystem::path& path, const EngineOptions& optio
       fail(ErrorCode::kCorruptFile, "{}: expected a tokenizer of at most {} tokens, got {}",
            path.string(), info.vocab_size, tokenizer->vocab_size());
   }
+  if (options.check_weights) file.check_weights();
   // A file that memory cannot hold would push itself out.
-  if (program.packing == backend->name() && file.file_bytes() < available_memory())
-    populator = PagePopulator(file.mapped());
+  const bool fits = file.file_bytes() < available_memory();
+  if (!options.check_weights && weights.are_mapped() && fits) weight_check.emplace(file);
   if (!program.chat_format.empty()) {
     chat_format = parse_chat_format(program.chat_format);
     info.chat_format = chat_format->name;

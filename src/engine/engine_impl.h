@@ -7,9 +7,9 @@
 #include <mutex>
 #include <optional>
 
-#include "base/page_populator.h"
 #include "engine/host_sampler.h"
 #include "program/program_file.h"
+#include "program/weight_check.h"
 #include "runtime/backend.h"
 #include "runtime/executor.h"
 #include "runtime/weights.h"
@@ -38,7 +38,8 @@ struct Engine::Impl {
   std::unique_ptr<Executor> prefill;        ///< null: forward serves prefill too
   std::optional<HostSampler> host_sampler;  ///< programs that return logits
 
-  PagePopulator populator;  ///< of `file`, where its weights are used as they are mapped
+  /// Of `file`, where its weights are used as they are mapped and nobody has checked them.
+  std::optional<WeightCheck> weight_check;
 };
 
 }  // namespace gumbel

@@ -135,6 +135,7 @@ struct Session::Impl {
   // Feeds `feed` and draws. A stop request ends it before the next chunk.
   Token advance(const Sampling& sampling) {
     const std::lock_guard lock(engine.run_mutex);
+    check_weights();
     const auto count = static_cast<int64_t>(feed.size());
     int64_t token = -1;
     for (int64_t done = 0; done < count;) {
@@ -153,7 +154,19 @@ struct Session::Impl {
       }
       last = -1;
     }
+    check_weights();
     return finish(token);
+  }
+
+  // Fails the session where a weight was found damaged: what it has computed may be wrong.
+  void check_weights() {
+    if (!engine.weight_check) return;
+    try {
+      engine.weight_check->expect_sound();
+    } catch (...) {
+      failed = true;
+      throw;
+    }
   }
 
   Token finish(int64_t id) {

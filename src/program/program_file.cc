@@ -1,7 +1,5 @@
 #include "program/program_file.h"
 
-#include <xxhash.h>
-
 #include <array>
 #include <cstring>
 #include <utility>
@@ -28,10 +26,6 @@ uint64_t align_to_segment(uint64_t offset) {
   return (offset + kSegmentAlignment - 1) / kSegmentAlignment * kSegmentAlignment;
 }
 
-uint64_t checksum(std::span<const std::byte> bytes) {
-  return XXH3_64bits(bytes.data(), bytes.size());
-}
-
 Program read_program(std::span<const std::byte> file) {
   Preamble preamble{};
   if (file.size() >= sizeof(preamble)) std::memcpy(&preamble, file.data(), sizeof(preamble));
@@ -46,9 +40,9 @@ Program read_program(std::span<const std::byte> file) {
     fail(ErrorCode::kCorruptFile, "expected a header of {} bytes, the file ends after {}",
          preamble.header_bytes, file.size() - sizeof(preamble));
   const auto header = file.subspan(sizeof(preamble), preamble.header_bytes);
-  if (checksum(header) != preamble.header_checksum)
+  if (checksum_of(header) != preamble.header_checksum)
     fail(ErrorCode::kCorruptFile, "the header's checksum is {:016x}, expected {:016x}",
-         checksum(header), preamble.header_checksum);
+         checksum_of(header), preamble.header_checksum);
   Program program = decode_header(header);
   verify(program, file.size());
   return program;
@@ -69,18 +63,19 @@ std::span<const std::byte> ProgramFile::weight_bytes(size_t i) const {
   return file_.bytes().subspan(weight.offset, weight.bytes);
 }
 
+void ProgramFile::check_weight(size_t i) const {
+  const WeightInfo& weight = program_.weights[i];
+  if (const uint64_t found = checksum_of(weight_bytes(i)); found != weight.checksum)
+    fail(ErrorCode::kCorruptFile, "weight {}: its checksum is {:016x}, expected {:016x}",
+         weight.name, found, weight.checksum);
+}
+
 void ProgramFile::check_weights() const {
-  for (size_t i = 0; i < program_.weights.size(); ++i) {
-    const WeightInfo& weight = program_.weights[i];
-    if (const uint64_t found = checksum(weight_bytes(i)); found != weight.checksum)
-      fail(ErrorCode::kCorruptFile, "weight {}: its checksum is {:016x}, expected {:016x}",
-           weight.name, found, weight.checksum);
-  }
+  for (size_t i = 0; i < program_.weights.size(); ++i) check_weight(i);
 }
 
 ProgramWriter::ProgramWriter(const std::filesystem::path& path, Program program)
-    : file_(path), program_(std::move(program)), hash_(XXH3_createState()) {
-  XXH3_64bits_reset(hash_.get());
+    : file_(path), program_(std::move(program)) {
   uint64_t offset = align_to_segment(sizeof(Preamble) + encode_header(program_).size());
   for (WeightInfo& weight : program_.weights) {
     weight.offset = offset;
@@ -88,10 +83,6 @@ ProgramWriter::ProgramWriter(const std::filesystem::path& path, Program program)
   }
   verify(program_, offset);
 }
-
-ProgramWriter::~ProgramWriter() = default;
-
-void ProgramWriter::Hasher::operator()(XXH3_state_s* state) const { XXH3_freeState(state); }
 
 void ProgramWriter::append(std::span<const std::byte> bytes) {
   if (weight_ == program_.weights.size())
@@ -102,11 +93,11 @@ void ProgramWriter::append(std::span<const std::byte> bytes) {
     fail(ErrorCode::kInvalidArgument, "weight {}: expected {} bytes, got {}", weight.name,
          weight.bytes, written_ + bytes.size());
   file_.write_at(weight.offset + written_, bytes);
-  XXH3_64bits_update(hash_.get(), bytes.data(), bytes.size());
+  checksum_.add(bytes);
   written_ += bytes.size();
   if (written_ < weight.bytes) return;
-  weight.checksum = XXH3_64bits_digest(hash_.get());
-  XXH3_64bits_reset(hash_.get());
+  weight.checksum = checksum_.value();
+  checksum_.reset();
   ++weight_;
   written_ = 0;
 }
@@ -116,7 +107,7 @@ void ProgramWriter::finish() {
     fail(ErrorCode::kInvalidArgument, "expected {} complete weights, got {}",
          program_.weights.size(), weight_);
   const std::vector<std::byte> header = encode_header(program_);
-  const Preamble preamble{kMagic, header.size(), checksum(header), {}};
+  const Preamble preamble{kMagic, header.size(), checksum_of(header), {}};
   file_.write_at(0, std::as_bytes(std::span(&preamble, 1)));
   file_.write_at(sizeof(preamble), header);
   file_.commit();

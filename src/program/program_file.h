@@ -4,14 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <span>
 
+#include "base/checksum.h"
 #include "base/mapped_file.h"
 #include "base/output_file.h"
 #include "program/program.h"
-
-struct XXH3_state_s;
 
 namespace gumbel {
 
@@ -24,11 +22,11 @@ class ProgramFile {
 
   const Program& program() const { return program_; }
   uint64_t file_bytes() const { return file_.bytes().size(); }
-  /// All of the file, as it is mapped.
-  std::span<const std::byte> mapped() const { return file_.bytes(); }
   /// The segment of weight `i`, within the mapping.
   std::span<const std::byte> weight_bytes(size_t i) const;
-  /// Reads every weight. Throws Error(kCorruptFile) naming the first whose checksum differs.
+  /// Reads weight `i`. Throws Error(kCorruptFile) naming it where its checksum differs.
+  void check_weight(size_t i) const;
+  /// Reads every weight. Throws as check_weight() does, for the first.
   void check_weights() const;
 
  private:
@@ -43,7 +41,6 @@ class ProgramWriter {
   /// bytes must live until finish(). Throws Error(kCorruptFile) for one that verify() refuses, so
   /// that what is written can be read, and Error(kIo).
   ProgramWriter(const std::filesystem::path& path, Program program);
-  ~ProgramWriter();
 
   /// Appends to the segment of the current weight, moving on to the next when it is full.
   void append(std::span<const std::byte> bytes);
@@ -57,10 +54,7 @@ class ProgramWriter {
   Program program_;
   size_t weight_ = 0;
   uint64_t written_ = 0;  // bytes of the current weight
-  struct Hasher {
-    void operator()(XXH3_state_s* state) const;
-  };
-  std::unique_ptr<XXH3_state_s, Hasher> hash_;
+  Checksum checksum_;     // of them
 };
 
 }  // namespace gumbel

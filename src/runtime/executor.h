@@ -33,7 +33,6 @@ class Executor {
 
   /// Seconds that sample ops have taken since construction.
   double sampling_seconds() const { return sampling_seconds_; }
-  uint64_t arena_bytes() const { return plan_.bytes + scratch_bytes_; }
 
  private:
   struct Extent {

@@ -48,6 +48,7 @@ Weights::Weights(const ProgramFile& file, const Backend& backend) {
   const Backend& source = packer ? *packer : backend;
   for (size_t i = 0; i < program.weights.size(); ++i) {
     const WeightInfo& info = program.weights[i];
+    if (packer) file.check_weight(i);
     PackedWeight weight{info.type,      info.matrices(),        info.rows(),
                         info.columns(), info.shape.size() == 1, file.weight_bytes(i).data()};
     if (!weight.is_vector) {

@@ -11,14 +11,17 @@
 namespace gumbel {
 
 /// Weights in the arrangement of one backend. Those of a file packed for it are used where they are
-/// mapped; others are unpacked and packed anew into memory of their own, which changes no element.
+/// mapped; others are checked, unpacked and packed anew into memory of their own, which changes no
+/// element.
 class Weights {
  public:
   /// `file` must outlive this. Throws Error(kCorruptFile) where a segment has not the size that its
-  /// packing needs, Error(kUnsupported) for a packing that is not known here.
+  /// packing needs or, packed anew, not its checksum, Error(kUnsupported) for a packing that is not known here.
   Weights(const ProgramFile& file, const Backend& backend);
 
   std::span<const PackedWeight> all() const { return weights_; }
+  /// Whether they are used where they are mapped.
+  bool are_mapped() const { return repacked_.empty(); }
 
  private:
   std::vector<PackedWeight> weights_;

@@ -11,7 +11,6 @@ namespace {
 constexpr char32_t kAlphabetEnd = 0x144;
 
 struct Alphabet {
-  std::array<char32_t, 256> character_of_byte;
   std::array<std::int16_t, kAlphabetEnd> byte_of_character;  // −1: not in the alphabet
 
   Alphabet() {
@@ -19,9 +18,7 @@ struct Alphabet {
     char32_t next = 0x100;
     for (unsigned byte = 0; byte < 256; ++byte) {
       const bool printable = (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD);
-      const char32_t character = printable ? byte : next++;
-      character_of_byte[byte] = character;
-      byte_of_character[character] = static_cast<std::int16_t>(byte);
+      byte_of_character[printable ? byte : next++] = static_cast<std::int16_t>(byte);
     }
   }
 };
@@ -59,14 +56,6 @@ std::optional<std::string> bytes_of_spelling(std::string_view spelling) {
     spelling.remove_prefix(step.length);
   }
   return bytes;
-}
-
-std::string spelling_of_bytes(std::string_view bytes) {
-  std::string spelling;
-  for (const char byte : bytes) {
-    append_utf8(spelling, alphabet().character_of_byte[static_cast<unsigned char>(byte)]);
-  }
-  return spelling;
 }
 
 }  // namespace gumbel

@@ -15,7 +15,4 @@ std::optional<unsigned char> byte_of_spelling(std::string_view spelling);
 /// the 68 others, ascending, as U+0100 to U+0143.
 std::optional<std::string> bytes_of_spelling(std::string_view spelling);
 
-/// How that alphabet spells `bytes`.
-std::string spelling_of_bytes(std::string_view bytes);
-
 }  // namespace gumbel

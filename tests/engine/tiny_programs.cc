@@ -6,7 +6,7 @@
 
 #include "program/program_file.h"
 #include "runtime/backend.h"
-#include "text/byte_alphabet.h"
+#include "text/byte_spelling.h"
 
 namespace gumbel::test {
 namespace {

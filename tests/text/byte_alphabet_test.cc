@@ -5,14 +5,16 @@
 #include <optional>
 #include <string>
 
+#include "text/byte_spelling.h"
+
 namespace gumbel {
 namespace {
 
 TEST(ByteAlphabet, SpellsEveryByteInItsOwnWay) {
   std::string all;
   for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
-  EXPECT_EQ(bytes_of_spelling(spelling_of_bytes(all)), all);
-  EXPECT_EQ(spelling_of_bytes(" \n!~\x7F\xA0\xA1\xAD\xFF"), "ĠĊ!~ġł¡Ńÿ");
+  EXPECT_EQ(bytes_of_spelling(test::spelling_of_bytes(all)), all);
+  EXPECT_EQ(bytes_of_spelling("ĠĊ!~ġł¡Ńÿ"), " \n!~\x7F\xA0\xA1\xAD\xFF");
   EXPECT_EQ(bytes_of_spelling("a b"), std::nullopt);
   EXPECT_EQ(bytes_of_spelling("日"), std::nullopt);
   EXPECT_EQ(bytes_of_spelling("\xFF"), std::nullopt);
