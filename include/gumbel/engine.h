@@ -140,6 +140,8 @@ class Session {
   /// From any thread: the call that runs now, or else the next one, returns at its next chunk
   /// without a draw, a terminal token of id -1. What was fed stays fed.
   void stop();
+  /// Takes back a stop() that no call has seen, so that it does not stop a later one.
+  void cancel_stop();
   /// A second session at this one's position with the same past, drawn token included, and empty
   /// statistics; from here on neither sees what the other is fed. Both feed the drawn token before
   /// what they are given next. Throws Error(kFailedState) where

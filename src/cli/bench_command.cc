@@ -43,7 +43,7 @@ Figures measure(const BenchCommand& bench) {
          "bench: expected -p and -n to add up to at most {}, the context, got {} and {}",
          info.max_sequence_length, bench.prompt_tokens, bench.new_tokens);
   SamplingOptions options = bench.sampling;
-  if (!options.seed && (info.use_sampling || bench.host_sampling)) options.seed = 0;
+  if (!options.seed && (info.use_sampling || bench.host_sampling)) options.seed = Seed{};
   const Sampling sampling = resolve(options, info.use_sampling || bench.host_sampling);
 
   std::mt19937_64 random(1);

@@ -18,4 +18,7 @@ void add_inspect_command(CLI::App& app);
 /// and no further message.
 struct Mismatch {};
 
+/// Thrown by a command that Ctrl-C ended, once all is written: the program ends with status 130.
+struct Interrupted {};
+
 }  // namespace gumbel::cli

@@ -74,7 +74,7 @@ class Progress {
 
 volatile std::sig_atomic_t pending_signal = 0;
 
-struct Interrupted {};
+struct EndedBySignal {};
 
 // While it lives, signals that end the program only leave their number in pending_signal, so that
 // the file in progress can be removed first; the second one of a kind ends it at once.
@@ -140,7 +140,7 @@ void ExportCommand::run() const {
     const SignalScope scope;
     Progress progress;
     options.progress = [&](const ExportProgress& state) {
-      if (pending_signal != 0) throw Interrupted{};
+      if (pending_signal != 0) throw EndedBySignal{};
       if (shows_progress && state.total > 0) progress.show(state);
     };
     return export_program(model, options, *packer, output);
@@ -186,7 +186,7 @@ void add_export_command(CLI::App& app) {
   sub->callback([command] {
     try {
       command->run();
-    } catch (const Interrupted&) {
+    } catch (const EndedBySignal&) {
       std::raise(pending_signal);  // ends the program as the signal does
     }
   });

@@ -21,7 +21,7 @@ static_assert(std::atomic<Session*>::is_always_lock_free);  // a signal handler 
 // While it lives, Ctrl-C stops `session`.
 class InterruptScope {
  public:
-  explicit InterruptScope(Session& session) {
+  explicit InterruptScope(Session& session) : session_(session) {
     running_session = &session;
     struct sigaction action{};
     action.sa_handler = [](int) {
@@ -33,11 +33,14 @@ class InterruptScope {
   ~InterruptScope() {
     ::sigaction(SIGINT, &previous_, nullptr);
     running_session = nullptr;
+    // One pressed after the last draw came too late for this answer and is none of the next.
+    session_.cancel_stop();
   }
   InterruptScope(const InterruptScope&) = delete;
   InterruptScope& operator=(const InterruptScope&) = delete;
 
  private:
+  Session& session_;
   struct sigaction previous_{};
 };
 

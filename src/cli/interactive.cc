@@ -64,9 +64,9 @@ bool run_command(std::string_view line, Chat& chat, GenerateOptions& options) {
   if (command == "/reset") {
     chat.reset();
   } else if (command == "/seed") {
-    const auto seed = parse_number<int64_t>(command, argument);
-    options.sampling.seed = seed_or_random(seed);
-    if (seed == -1) fmt::print(stderr, "seed {}\n", options.sampling.seed);
+    const Seed seed = parse_seed(argument, command);
+    options.sampling.seed = seed.bits;
+    if (seed.drawn) fmt::print(stderr, "seed {}\n", seed.bits);
   } else if (command == "/temperature") {
     const auto temperature = parse_number<float>(command, argument);
     if (!(temperature >= 0 && temperature <= 2))
@@ -102,7 +102,8 @@ void run_interactive(Chat& chat, GenerateOptions options, bool statistics) {
   struct sigaction ignore{};
   ignore.sa_handler = [](int) {};
   ::sigaction(SIGINT, &ignore, nullptr);
-  fmt::print(stderr, "seed {}; /reset, /seed N, /temperature T, {}/exit\n", options.sampling.seed,
+  fmt::print(stderr, "seed {}; /reset, /seed N, /temperature T, {}/exit\n",
+             static_cast<uint64_t>(options.sampling.seed),
              chat.engine().info().can_think ? "/thinking on|off, " : "");
   while (const auto line = read_line()) {
     if (line->empty()) continue;

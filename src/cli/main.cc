@@ -12,11 +12,13 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/suggest.h"
 
 namespace {
 
 constexpr int kBadInput = 1;
 constexpr int kBadUsage = 2;
+constexpr int kInterrupted = 130;  // 128 + SIGINT, as shells give it
 
 // Errors are one line, whatever a message quotes from a hostile file. Standard error may be closed,
 // so nothing here throws.
@@ -52,9 +54,11 @@ int run(int argc, char** argv) {
     const int status = app.exit(help);
     return std::cout.flush() ? status : report("standard output: cannot write", kBadInput);
   } catch (const CLI::ParseError& error) {
-    return report(error.what(), kBadUsage);
+    return report(gumbel::cli::explain(app, error).c_str(), kBadUsage);
   } catch (const gumbel::cli::Mismatch&) {
     return kBadInput;
+  } catch (const gumbel::cli::Interrupted&) {
+    return kInterrupted;
   } catch (const gumbel::Error& error) {
     return report(error.what(), kBadInput);
   } catch (const std::bad_alloc&) {

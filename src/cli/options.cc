@@ -4,15 +4,13 @@
 #include <random>
 
 #include "base/error.h"
+#include "base/quote.h"
 
 namespace gumbel::cli {
 namespace {
 
-// `text`, which shows where it is empty.
-std::string visible(const std::string& text) { return text.empty() ? "''" : text; }
-
 // Accepts whole numbers of 64 bits from `least` on. CLI11 takes a larger number for the largest
-// there is, two seeds for one, and no digits at all for an option that was not given.
+// there is, and no digits at all for an option that was not given.
 CLI::Validator whole_number_from(int64_t least, const std::string& expected) {
   return CLI::Validator(
       [least, expected](std::string& text) {
@@ -20,7 +18,7 @@ CLI::Validator whole_number_from(int64_t least, const std::string& expected) {
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
         const bool fits = error == std::errc() && end == text.data() + text.size();
         return fits && number >= least ? std::string()
-                                       : "expected " + expected + ", got " + visible(text);
+                                       : "expected " + expected + ", got " + quote(text);
       },
       "");
 }
@@ -32,7 +30,7 @@ CLI::Validator number() {
         double value = 0;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         const bool whole = error == std::errc() && end == text.data() + text.size();
-        return whole ? std::string() : "expected a number, got " + visible(text);
+        return whole ? std::string() : "expected a number, got " + quote(text);
       },
       "");
 }
@@ -65,10 +63,16 @@ void add_sampling_options(CLI::App& command, SamplingOptions& options) {
       .add_option("--min-p", options.min_p,
                   "Keep tokens this likely relative to the best one (default 0: all)")
       ->check(number());
-  command
-      .add_option("--seed", options.seed,
-                  "Seed of the draws; -1, and by default, a random one that is printed")
-      ->check(whole_number());
+  command.add_option_function<std::string>(
+      "--seed",
+      [&options](const std::string& text) {
+        try {
+          options.seed = parse_seed(text, "--seed");
+        } catch (const Error& error) {
+          throw CLI::ValidationError(error.what());
+        }
+      },
+      "Seed of the draws; -1, and by default, a random one that is printed");
 }
 
 std::optional<Thinking> thinking_named(std::string_view name) {
@@ -77,11 +81,24 @@ std::optional<Thinking> thinking_named(std::string_view name) {
   return {};
 }
 
-int64_t seed_or_random(int64_t seed) {
-  if (seed != -1) return seed;
-  // 31 bits: easy to type again.
+Seed draw_seed() {
   std::random_device random;
-  return static_cast<int64_t>(random() & 0x7FFFFFFFu);
+  return {static_cast<int64_t>(random() & 0x7FFFFFFFu), true};
+}
+
+Seed parse_seed(std::string_view text, std::string_view where) {
+  if (text == "-1") return draw_seed();
+  const char* end = text.data() + text.size();
+  uint64_t bits = 0;
+  if (const auto read = std::from_chars(text.data(), end, bits);
+      read.ec == std::errc() && read.ptr == end)
+    return {static_cast<int64_t>(bits), false};
+  int64_t number = 0;
+  if (const auto read = std::from_chars(text.data(), end, number);
+      read.ec == std::errc() && read.ptr == end)
+    return {number, false};
+  fail(ErrorCode::kInvalidArgument, "{}: expected a whole number from -2^63 to 2^64 - 1, got {}",
+       where, quote(text));
 }
 
 Sampling resolve(const SamplingOptions& options, bool can_sample) {
@@ -99,7 +116,7 @@ Sampling resolve(const SamplingOptions& options, bool can_sample) {
   sampling.top_k = options.top_k.value_or(sampling.top_k);
   sampling.top_p = options.top_p.value_or(sampling.top_p);
   sampling.min_p = options.min_p.value_or(sampling.min_p);
-  sampling.seed = seed_or_random(options.seed.value_or(-1));
+  sampling.seed = options.seed.value_or(draw_seed()).bits;
   return sampling;
 }
 

@@ -33,6 +33,7 @@ struct RunCommand {
   bool ignore_eos = false;
   bool raw_prompt = false;
   bool statistics = false;
+  bool check = false;
   bool host_sampling = false;
 
   CLI::Option* prompt_option = nullptr;
@@ -67,8 +68,8 @@ void RunCommand::run() const {
   const bool has_prompt = prompt_option->count() > 0 || prompt_file_option->count() > 0;
   if (!has_prompt && isatty(STDIN_FILENO) == 0)
     throw CLI::ValidationError(
-        "run: expected --prompt TEXT or --prompt-file FILE (- for standard input)");
-  Engine engine(program, {device.backend, device.threads, host_sampling});
+        "expected --prompt TEXT or --prompt-file FILE (- for standard input)");
+  Engine engine(program, {device.backend, device.threads, host_sampling, check});
   GenerateOptions options;
   options.sampling = resolve(sampling, engine.info().use_sampling || host_sampling);
   options.max_new_tokens = max_new_tokens;
@@ -94,7 +95,8 @@ void RunCommand::run() const {
     return;
   }
 
-  const bool seed_drawn = options.sampling.temperature > 0 && sampling.seed.value_or(-1) == -1;
+  const bool seed_drawn =
+      options.sampling.temperature > 0 && sampling.seed.value_or(Seed{0, true}).drawn;
   if (seed_drawn) options.notes += fmt::format("seed: {}\n", options.sampling.seed);
   if (!chats && !raw_prompt)
     options.notes += "the model has no chat template: completing the text as it is\n";
@@ -115,6 +117,7 @@ void RunCommand::run() const {
     fmt::print(stderr, "[the context of {} positions is full]\n",
                engine.info().max_sequence_length);
   if (statistics) print_statistics(engine, session);
+  if (answer.reason == EndReason::kInterrupted) throw Interrupted();
 }
 
 double rate(int64_t tokens, double seconds) {
@@ -164,6 +167,8 @@ void add_run_command(CLI::App& app) {
   sub->add_flag("--ignore-eos", command->ignore_eos, "Go on after the end of the turn");
   sub->add_flag("--raw-prompt", command->raw_prompt, "Complete the prompt without a chat format");
   sub->add_flag("--stats", command->statistics, "Print times and memory to standard error");
+  sub->add_flag("--check", command->check,
+                "Compare the checksum of every weight first, which otherwise happens on the way");
   sub->add_flag("--host-sampling", command->host_sampling,
                 "Draw on the host from a program that returns logits");
   add_device_options(*sub, command->device);

@@ -249,6 +249,8 @@ int64_t Session::remaining() const { return impl_->max_length() - impl_->positio
 
 void Session::stop() { impl_->stop_requested = true; }
 
+void Session::cancel_stop() { impl_->stop_requested = false; }
+
 Session Session::branch() const {
   impl_->check_usable();
   return Session(std::make_unique<Impl>(*impl_));

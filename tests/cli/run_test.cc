@@ -68,6 +68,33 @@ TEST_F(RunCommand, SeedsArePrintedAndRepeatTheText) {
             greedy.out);
 }
 
+TEST_F(RunCommand, SeedsAreTakenByTheirBits) {
+  const std::string command = "run chat.gumbel --prompt hello --max-new-tokens 20 --seed ";
+  const std::pair<const char*, const char*> same[] = {
+      {"18446744073709551615", "0018446744073709551615"},
+      {"18446744073709551614", "-2"},
+      {"9223372036854775808", "-9223372036854775808"}};
+  for (const auto& [one, other] : same) {
+    const Result result = gumbel(command + one);
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(result.err, "");  // no seed was drawn
+    EXPECT_EQ(gumbel(command + other).out, result.out);
+  }
+  EXPECT_NE(gumbel(command + "18446744073709551615").out,
+            gumbel(command + "18446744073709551614").out);
+}
+
+TEST_F(RunCommand, CheckReadsEveryWeightFirst) {
+  const std::string rest = " --prompt hello --seed 1 --max-new-tokens 5 --check";
+  EXPECT_EQ(gumbel("run chat.gumbel" + rest).status, 0);
+  const Result copy = shell(folder(),
+                            "cp chat.gumbel flipped.gumbel && size=$(stat -c %s flipped.gumbel) && "
+                            "tail -c 1 flipped.gumbel | tr '\\000-\\377' '\\001-\\377\\000' | "
+                            "dd of=flipped.gumbel bs=1 seek=$((size-1)) conv=notrunc 2>/dev/null");
+  ASSERT_EQ(copy.status, 0) << copy.err;
+  expect_refusal(gumbel("run flipped.gumbel" + rest), 1, ": its checksum is ");
+}
+
 TEST_F(RunCommand, HostSamplingAndBackendsDrawTheSame) {
   const std::string rest =
       " --prompt hello --temperature 1.3 --top-p 0.8 --seed 9 --max-new-tokens 20";

@@ -54,7 +54,8 @@ TEST_F(Usage, BadUsageEndsWithStatus2) {
                                 "run chat.gumbel --prompt x --prompt-file -",
                                 "run chat.gumbel --prompt x --top-k many",
                                 "run chat.gumbel --prompt x --temperature hot",
-                                "run chat.gumbel --prompt x --seed 9223372036854775808",
+                                "run chat.gumbel --prompt x --seed 18446744073709551616",
+                                "run chat.gumbel --prompt x --seed -9223372036854775809",
                                 "run chat.gumbel --prompt x --seed 1.5",
                                 "run chat.gumbel --prompt x --max-new-tokens 0",
                                 "run chat.gumbel --prompt x --stop a b",
@@ -76,6 +77,21 @@ TEST_F(Usage, BadUsageEndsWithStatus2) {
   }
 }
 
+TEST_F(Usage, AMisspeltWordIsNamedWithWhatWasMeant) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"exprot a", "unknown command 'exprot' (did you mean export?); expected export, run, "},
+      {"frobnicate", "unknown command 'frobnicate'; expected export, run, "},
+      {"", "expected a command: export, run, "},
+      {"--verson", "unknown option '--verson' (did you mean --version?)"},
+      {"run chat.gumbel --promt x", "run: unknown option '--promt' (did you mean --prompt?)"},
+      {"run --sed=5 chat.gumbel", "run: unknown option '--sed' (did you mean --seed?)"},
+      {"run chat.gumbel --loud --prompt x", "run: unknown option '--loud'; gumbel run --help"},
+      {"inspect chat.gumbel more", "inspect: expected no further argument, got 'more'"},
+      {"inspect", "inspect: FILE is required"}};
+  for (const auto& [arguments, message] : cases)
+    expect_refusal(gumbel(arguments), 2, std::string("gumbel: ") + message);
+}
+
 // Neither the default nor the largest number there is.
 TEST_F(Usage, NumbersAreWhatWasTyped) {
   const std::pair<std::string, std::vector<std::string>> commands[] = {
@@ -89,10 +105,10 @@ TEST_F(Usage, NumbersAreWhatWasTyped) {
     for (const std::string& option : options) {
       SCOPED_TRACE(command + option);
       expect_refusal(gumbel(command + option + " ''"), 2, option + ": expected a ");
-      expect_refusal(gumbel(command + option + " '1 '"), 2, ", got 1 \n");
+      expect_refusal(gumbel(command + option + " '1 '"), 2, ", got '1 '\n");
       if (option != "--temperature" && !option.ends_with("-p"))
-        expect_refusal(gumbel(command + option + " 9223372036854775808"), 2,
-                       "got 9223372036854775808");
+        expect_refusal(gumbel(command + option + " 18446744073709551616"), 2,
+                       "got '18446744073709551616'");
     }
   EXPECT_FALSE(std::filesystem::exists(folder() / "x.gumbel"));
 }
