@@ -1,6 +1,7 @@
 #include "cli/generate.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -10,6 +11,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "cli/word_wrap.h"
 #include "text/stop_matcher.h"
 
 namespace gumbel::cli {
@@ -44,10 +46,38 @@ class InterruptScope {
   struct sigaction previous_{};
 };
 
-void write_out(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    fail(ErrorCode::kIo, "standard output: cannot write: {}", strerror(errno));
-}
+// Lays text out for a terminal; what a file or a pipe gets is the text as it is.
+class Layout {
+ public:
+  explicit Layout(int descriptor)
+      : descriptor_(descriptor), is_terminal_(::isatty(descriptor) != 0) {}
+
+  bool is_terminal() const { return is_terminal_; }
+  std::string add(const std::string& text) {
+    if (!is_terminal_) return text;
+    winsize size{};
+    return wrap_.add(text, ::ioctl(descriptor_, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0);
+  }
+  void begin_line() { wrap_.begin_line(); }
+
+ private:
+  const int descriptor_;
+  const bool is_terminal_;
+  WordWrap wrap_;
+};
+
+// Writes an answer to standard output.
+class AnswerWriter {
+ public:
+  void write(const std::string& answer) {
+    const std::string text = layout_.add(answer);
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+      fail(ErrorCode::kIo, "standard output: cannot write: {}", strerror(errno));
+  }
+
+ private:
+  Layout layout_{STDOUT_FILENO};
+};
 
 // Writes a thought to standard error, which may be closed.
 class ThoughtWriter {
@@ -59,19 +89,21 @@ class ThoughtWriter {
 
   void write(const std::string& thought) {
     if (thought.empty()) return;
-    if (!open_ && dims_) std::fputs("\x1b[2m", stderr);
+    if (!open_ && layout_.is_terminal()) std::fputs("\x1b[2m", stderr);
     open_ = true;
-    std::fwrite(thought.data(), 1, thought.size(), stderr);
+    const std::string text = layout_.add(thought);
+    std::fwrite(text.data(), 1, text.size(), stderr);
     std::fflush(stderr);
   }
   // Ends the line, so that what follows begins one.
   void end() {
-    if (open_) std::fputs(dims_ ? "\x1b[0m\n" : "\n", stderr);
+    if (open_) std::fputs(layout_.is_terminal() ? "\x1b[0m\n" : "\n", stderr);
+    layout_.begin_line();
     open_ = false;
   }
 
  private:
-  const bool dims_ = ::isatty(STDERR_FILENO) != 0;
+  Layout layout_{STDERR_FILENO};
   bool open_ = false;
 };
 
@@ -81,13 +113,14 @@ Answer generate(Session& session, std::span<const int64_t> tokens, const Generat
                 ReplySplitter* splitter) {
   const InterruptScope interruptible(session);
   StopMatcher stop(options.stop);
+  AnswerWriter answer_writer;
   ThoughtWriter thought_writer;
   Answer answer;
   const auto emit_answer = [&](const std::string& text) {
     if (text.empty()) return;
     thought_writer.end();
     answer.text += text;
-    write_out(text);
+    answer_writer.write(text);
   };
   const auto emit = [&](const ReplyText& reply) {
     answer.thought += reply.thought;

@@ -1,49 +1,18 @@
 // The chat on a terminal.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <cstdio>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
 #include "cli/chat.h"
+#include "cli/line_editor.h"
 #include "cli/options.h"
 
 namespace gumbel::cli {
 namespace {
-
-// The next line of standard input without its end; nothing at the end of input. Ctrl-C drops what
-// was typed and begins a new line.
-std::optional<std::string> read_line() {
-  std::string line;
-  char* buffer = nullptr;
-  size_t capacity = 0;
-  while (true) {
-    fmt::print("> ");
-    std::fflush(stdout);
-    errno = 0;
-    const ssize_t length = ::getline(&buffer, &capacity, stdin);
-    if (length >= 0) {
-      line.assign(buffer, static_cast<size_t>(length));
-      break;
-    }
-    if (errno == EINTR) {
-      std::clearerr(stdin);
-      fmt::print("\n");
-      continue;
-    }
-    std::free(buffer);
-    return std::nullopt;
-  }
-  std::free(buffer);
-  while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.pop_back();
-  return line;
-}
 
 template <typename T>
 T parse_number(std::string_view command, std::string_view text) {
@@ -98,14 +67,16 @@ std::string_view note(EndReason reason) {
 }  // namespace
 
 void run_interactive(Chat& chat, GenerateOptions options, bool statistics) {
-  // Without this Ctrl-C at the prompt would end the program. getline must be interrupted by it.
+  // Without this Ctrl-C at the prompt would end the program. Reading a line must be interrupted by
+  // it.
   struct sigaction ignore{};
   ignore.sa_handler = [](int) {};
   ::sigaction(SIGINT, &ignore, nullptr);
   fmt::print(stderr, "seed {}; /reset, /seed N, /temperature T, {}/exit\n",
              static_cast<uint64_t>(options.sampling.seed),
              chat.engine().info().can_think ? "/thinking on|off, " : "");
-  while (const auto line = read_line()) {
+  LineEditor editor("> ");
+  while (const auto line = editor.read()) {
     if (line->empty()) continue;
     try {
       if (line->starts_with('/')) {

@@ -4,6 +4,7 @@
 #include <pty.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <regex>
@@ -17,14 +18,16 @@ namespace {
 // The gumbel program on a terminal of its own, which shows what is typed as well.
 class Terminal {
  public:
-  explicit Terminal(std::vector<std::string> arguments) {
+  explicit Terminal(std::vector<std::string> arguments, unsigned short columns = 200) {
     arguments.insert(arguments.begin(), "gumbel");
     arguments.insert(arguments.end(), {"--threads", "1"});
     std::vector<char*> pointers;
     for (std::string& argument : arguments) pointers.push_back(argument.data());
     pointers.push_back(nullptr);
-    child_ = ::forkpty(&descriptor_, nullptr, nullptr, nullptr);
+    const winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+    child_ = ::forkpty(&descriptor_, nullptr, nullptr, &size);
     if (child_ == 0) {
+      ::setenv("TERM", "xterm", 1);
       ::execv(GUMBEL_PROGRAM, pointers.data());
       ::_exit(127);
     }
@@ -64,8 +67,19 @@ class Terminal {
     return shown;
   }
 
+  // Waits until the line editor reads keys: what is typed before, the terminal shows as well.
+  void wait_for_editor() {
+    termios settings{};
+    for (int i = 0; i < 1000; ++i) {
+      if (::tcgetattr(descriptor_, &settings) == 0 && (settings.c_lflag & ICANON) == 0) return;
+      ::usleep(10000);
+    }
+    ADD_FAILURE() << "expected a line editor, the terminal shows: " << pending_;
+  }
+
   // Types a line at the prompt; what appears up to the next prompt, without what was typed.
   std::string enter(const std::string& line) {
+    wait_for_editor();
     type(line + "\n");
     read_until(line + "\r\n");
     std::string shown = "\n";
@@ -94,13 +108,16 @@ class Terminal {
   const std::string& pending() const { return pending_; }
 
  private:
-  bool read_some(int milliseconds = 60000) {
+  bool read_some(int milliseconds = 20000) {
     pollfd waiting{descriptor_, POLLIN, 0};
     if (::poll(&waiting, 1, milliseconds) <= 0) return false;
     char bytes[4096];
     const ssize_t count = ::read(descriptor_, bytes, sizeof(bytes));
     if (count <= 0) return false;
     pending_.append(bytes, static_cast<size_t>(count));
+    // The request for pastes to be marked, and its end, show nothing.
+    for (const char* request : {"\x1b[?2004h", "\x1b[?2004l"})
+      for (size_t at; (at = pending_.find(request)) != std::string::npos;) pending_.erase(at, 8);
     return true;
   }
 
@@ -119,6 +136,20 @@ struct ChatTest : CliTest {
     return path("long.gumbel");
   }
 };
+
+// Control characters as a terminal is shown them: by their pictures.
+std::string visible(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20) {
+      out += std::string("\xE2\x90") + static_cast<char>(0x80 + byte);
+    } else {
+      out += byte == 0x7F ? std::string("\xE2\x90\xA1") : std::string(1, c);
+    }
+  }
+  return out;
+}
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -155,7 +186,9 @@ TEST_F(ChatTest, CommandsAndAnswers) {
   EXPECT_TRUE(contains(terminal.enter("/jump"), "expected /reset, /seed N"));
   terminal.enter("/reset");
   EXPECT_EQ(terminal.enter("hello"), greedy);  // none of that changed anything
-  EXPECT_TRUE(contains(terminal.enter(std::string(300, 'x')), "at most 256 tokens"));
+  terminal.type(std::string(300, 'x') + "\n");
+  terminal.read_until("at most 256 tokens");
+  terminal.read_until("\n> ");
   terminal.type("/exit\n");
   EXPECT_EQ(terminal.wait(), 0);
 }
@@ -177,13 +210,22 @@ TEST_F(ChatTest, InterruptStopsTheAnswerAlone) {
     terminal.type("\x03");
     terminal.read_until("[stopped]\r\n> ");
   }
-  // At the prompt it drops the line and shows a new prompt, once the program waits for a line.
-  bool shown = false;
-  for (int i = 0; i < 50 && !shown; ++i) {
-    terminal.type("half a line\x03");
-    shown = terminal.shows("\n> ");
-  }
-  EXPECT_TRUE(shown);
+  // At the prompt it drops the line and shows a new prompt. The next answer is not stopped.
+  terminal.wait_for_editor();
+  terminal.type("half a line\x03");
+  terminal.read_until("\n> ");
+  EXPECT_EQ(terminal.enter("/reset"), "");
+  terminal.wait_for_editor();
+  terminal.type("\x03");
+  terminal.read_until("\n> ");
+  terminal.wait_for_editor();
+  terminal.type("hello\n");
+  terminal.read_until("hello\r\n");
+  terminal.read_any();
+  EXPECT_FALSE(terminal.shows("[stopped]"));
+  terminal.type("\x03");
+  terminal.read_until("[stopped]\r\n> ");
+  terminal.wait_for_editor();
   terminal.type("/exit\n");
   EXPECT_EQ(terminal.wait(), 0);
 }
@@ -250,7 +292,7 @@ TEST_F(ChatTest, ThoughtsAreDimmed) {
   EXPECT_TRUE(
       contains(terminal.read_until("> "),
                "seed " + seed + "; /reset, /seed N, /temperature T, /thinking on|off, /exit"));
-  const std::string shown = "\x1b[2m" + thought + "\x1b[0m\r\n" + answer + "\r\n";
+  const std::string shown = "\x1b[2m" + visible(thought) + "\x1b[0m\r\n" + visible(answer) + "\r\n";
   EXPECT_EQ(terminal.enter("hello"), shown);
   for (const char* name : {"on", "off"}) {
     EXPECT_EQ(terminal.enter(std::string("/thinking ") + name), "");
