@@ -79,7 +79,8 @@ TokenizerDefinition tokenizer_from_gguf(GgufTokenizer source) {
     definition.kind = TokenizerKind::kByteLevel;
     definition.byte_fallback = false;
     set_pre_tokenizer(definition, source.pre.empty() ? "default" : source.pre);
-    definition.add_bos = source.add_bos.value_or(source.pre == "llama-bpe");
+    definition.add_bos =
+        source.add_bos.value_or(canonical_pre_tokenizer(source.pre) == "llama-bpe");
     definition.merges = merges(source);
   } else if (source.model == "gemma4") {
     // Gemma's own: characters with merges, "▁" for a space, bytes for what has no token.

@@ -35,12 +35,22 @@ const std::vector<NamedPreTokenizer>& named_pre_tokenizers() {
       {"default", {R"([\p{P}\$\+<=>\^~\|]+)", kGpt2, R"(\p{N}+)", "[0-9][0-9][0-9]"}},
       {"gpt-2", {kGpt2}},
       {"llama-bpe", {kLlama3}, Normalization::kNone, true},
+      {"smaug-bpe", {kLlama3}},
       {"qwen2", {kQwen2}, Normalization::kNfc},
       {"qwen35", {kQwen35}, Normalization::kNfc},
       {"smollm", {R"(\p{N})", kGpt2}},
   };
   return table;
 }
+
+// Names that stand for one of the above: other models' tokenizers that do the same (llama.cpp's
+// llama-vocab.cpp treats each pair alike).
+constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
+    {"llama3", "llama-bpe"},    {"llama-v3", "llama-bpe"}, {"falcon3", "llama-bpe"},
+    {"falcon-h1", "llama-bpe"}, {"pixtral", "llama-bpe"},  {"midm-2.0", "llama-bpe"},
+    {"lfm2", "llama-bpe"},      {"megrez", "qwen2"},       {"deepseek-r1-qwen", "qwen2"},
+    {"kormo", "qwen2"},         {"f2llmv2", "qwen2"},
+};
 
 // Names of control tokens after which a model has no more to say.
 constexpr std::string_view kEndNames[] = {
@@ -86,10 +96,17 @@ void find_end_ids(TokenizerDefinition& definition) {
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 }
 
+std::string_view canonical_pre_tokenizer(std::string_view name) {
+  for (const auto& [alias, canonical] : kAliases)
+    if (alias == name) return canonical;
+  return name;
+}
+
 void set_pre_tokenizer(TokenizerDefinition& definition, const std::string& name) {
+  const std::string_view canonical = canonical_pre_tokenizer(name);
   std::string known;
   for (const NamedPreTokenizer& entry : named_pre_tokenizers()) {
-    if (entry.name == name) {
+    if (entry.name == canonical) {
       definition.pre_tokenizer.clear();
       for (const auto pattern : entry.patterns) {
         definition.pre_tokenizer.push_back({std::string(pattern)});

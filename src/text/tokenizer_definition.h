@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -105,8 +106,13 @@ void mark_control_tokens(TokenizerDefinition& definition);
 /// duplicates.
 void find_end_ids(TokenizerDefinition& definition);
 
+/// The name of a pre-tokenizer that `name` in `tokenizer.ggml.pre` is another name of ("llama3" of
+/// "llama-bpe"), or else `name` itself.
+std::string_view canonical_pre_tokenizer(std::string_view name);
+
 /// Sets `pre_tokenizer`, `normalization` and `ignore_merges` of a byte-level tokenizer to what GGUF
-/// names in `tokenizer.ggml.pre`: default, gpt-2, llama-bpe, qwen2, qwen35, smollm. Throws
+/// names in `tokenizer.ggml.pre`: default, gpt-2, llama-bpe, smaug-bpe, qwen2, qwen35, smollm, or
+/// an alias of these. Throws
 /// Error(kUnsupported) that names any other.
 void set_pre_tokenizer(TokenizerDefinition& definition, const std::string& name);
 

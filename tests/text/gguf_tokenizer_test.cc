@@ -23,7 +23,11 @@ GgufTokenizer gguf_of(const std::string& name, const std::string& pre) {
 }
 
 TEST(GgufTokenizer, ByteLevelGivesTheAnswersOfTokenizerJson) {
-  const std::pair<const char*, const char*> cases[] = {{"qwen", "qwen2"}, {"llama3", "llama-bpe"}};
+  const std::pair<const char*, const char*> cases[] = {{"qwen", "qwen2"},
+                                                       {"qwen", "deepseek-r1-qwen"},
+                                                       {"llama3", "llama-bpe"},
+                                                       {"llama3", "llama3"},
+                                                       {"llama3", "llama-v3"}};
   for (const auto& [name, pre] : cases) {
     const LoadedTokenizer loaded(tokenizer_from_gguf(gguf_of(name, pre)));
     std::ifstream answers = open_test_data(std::string("tokenizers/") + name + "/answers.jsonl");
@@ -76,6 +80,19 @@ TEST(GgufTokenizer, DefaultsOfAbsentKeys) {
   EXPECT_TRUE(tokenizer_from_gguf(source).add_bos);
   source.pre = "qwen2";
   EXPECT_FALSE(tokenizer_from_gguf(source).add_bos);
+}
+
+// The added token is one that no merges make.
+TEST(GgufTokenizer, SmaugMergesEvenWhereAPieceIsAToken) {
+  GgufTokenizer source = gguf_of("llama3", "llama-bpe");
+  source.tokens.emplace_back("zqxjzqxj");
+  source.token_types.push_back(1);
+  const auto ids = [&](const char* pre) {
+    source.pre = pre;
+    return LoadedTokenizer(tokenizer_from_gguf(source))->encode("zqxjzqxj");
+  };
+  EXPECT_EQ(ids("llama3").size(), 1u);
+  EXPECT_GT(ids("smaug-bpe").size(), 1u);
 }
 
 TEST(GgufTokenizer, EndIdsComeFromIdsAndNames) {

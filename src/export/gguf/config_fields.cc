@@ -67,7 +67,9 @@ ModelConfig read_gguf_sizes(const GgufKeys& keys) {
   config.layers = keys.required_integer("block_count");
   config.heads = keys.uniform_integer("attention.head_count").value_or(0);
   config.max_positions = keys.required_integer("context_length");
-  config.rms_norm_epsilon = keys.required_number("attention.layer_norm_rms_epsilon");
+  // Converters leave out what config.json leaves out, which is what equals the default of every
+  // family's configuration class in transformers.
+  config.rms_norm_epsilon = keys.number("attention.layer_norm_rms_epsilon").value_or(1e-6);
   if (config.layers < 1 || config.layers > 10'000)
     fail(ErrorCode::kCorruptFile, "{}: {}: expected 1 to 10000, got {}", file.name(),
          keys.full("block_count"), config.layers);

@@ -174,6 +174,20 @@ TEST(GgufConfig, WhatAFamilyCannotHonourIsRefusedByName) {
           [](GgufWriter& w) { w.add_string("llama.rope.freq_base", "10000"); });
 }
 
+TEST(GgufConfig, AMissingEpsilonIsThatOfTheConfigurationClasses) {
+  const TemporaryFolder folder;
+  GgufWriter w;
+  w.add_string("general.architecture", "llama");
+  w.add_u32("llama.embedding_length", 32);
+  w.add_u32("llama.block_count", 1);
+  w.add_u32("llama.feed_forward_length", 32);
+  w.add_u32("llama.attention.head_count", 2);
+  w.add_u32("llama.context_length", 64);
+  w.add_f32_tensor("token_embd.weight", {32, 10}, std::vector<float>(320));
+  EXPECT_EQ(read_gguf_config(GgufFile(folder.write("model.gguf", w.bytes()))).rms_norm_epsilon,
+            1e-6);
+}
+
 TEST(GgufConfig, MissingKeysAreNamed) {
   const TemporaryFolder folder;
   GgufWriter writer;
