@@ -137,6 +137,29 @@ TEST(ChatTemplate, WhatATemplateRefusesIsAnErrorWithItsWords) {
   EXPECT_NE(error("{% if %}", {}).find("line 1"), std::string::npos);
 }
 
+// Counts of Hugging Face tokenizers with Jinja2 (tests/data/faults).
+TEST(ChatTemplate, PublicFaultReports) {
+  const auto count = [](const std::string& name, const std::vector<Message>& messages) {
+    const std::string config = read_test_data("faults/" + name + "/tokenizer_config.json");
+    const LoadedTokenizer tokenizer(
+        tokenizer_from_json(read_test_data("faults/" + name + "/tokenizer.json"), config));
+    const ChatTemplate chat = compile_chat_template(
+        nlohmann::json::parse(config)["chat_template"].get<std::string>(), tokenizer.tokenizer, {});
+    return encode_chat(tokenizer.tokenizer, chat, messages).size();
+  };
+  // BOS written as text; content that is not trimmed.
+  EXPECT_EQ(count("c1_llama3_bos_as_text", {{"user", "hi"}}), 25U);
+  EXPECT_EQ(count("c1_llama3_bos_as_text", {{"user", " hi "}}), 27U);
+  EXPECT_EQ(count("c1_gemma_bos_as_text", {{"user", "hi"}}), 18U);
+  // A default system message in a variable.
+  const std::string chatml = "c2_chatml_default_system_in_a_variable";
+  EXPECT_EQ(count(chatml, {{"user", "hi"}}), 58U);
+  EXPECT_EQ(count(chatml, {{"system", "be brief"}, {"user", "hi"}}), 39U);
+  // An empty system message is one.
+  EXPECT_EQ(count("c3_smollm2_empty_system", {{"user", "hi"}}), 97U);
+  EXPECT_EQ(count("c3_smollm2_empty_system", {{"system", ""}, {"user", "hi"}}), 31U);
+}
+
 TEST(ChatTemplate, LongConversationsAreWithinTheLimits) {
   std::vector<Message> messages;
   for (int i = 0; i < 500; ++i) {
