@@ -8,7 +8,7 @@ function(gumbel_configure_target target)
                          -ffp-contract=off -fno-math-errno)
   if(GUMBEL_SANITIZE)
     # g++ 12 takes instrumented code of its own library (std::function) for uninitialized.
-    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_compile_options(${target} PUBLIC -fsanitize=address,undefined -fno-sanitize-recover=all
                            -fno-omit-frame-pointer)
     target_link_options(${target} PUBLIC -fsanitize=address,undefined)

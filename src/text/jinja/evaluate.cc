@@ -19,7 +19,7 @@ Value Interpreter::evaluate(const Expression& expression) {
   const DepthGuard depth(*this);
   budget_.take_steps();
   line_ = expression.line;
-  return std::visit([this](const auto& node) { return evaluate(node); }, expression.node);
+  return std::visit([this](const auto& node) { return this->evaluate(node); }, expression.node);
 }
 
 Value Interpreter::evaluate_or_none(const ExpressionPointer& expression) {

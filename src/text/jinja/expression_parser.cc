@@ -193,8 +193,8 @@ Expression ExpressionParser::comparison() {
   std::size_t height = first.height;
   Comparison node;
   while (const std::optional<Operator> op = next_operator()) {
-    node.rest.emplace_back(*op, sum());
-    height = std::max(height, node.rest.back().second.height);
+    node.rest.push_back({*op, sum()});
+    height = std::max(height, node.rest.back().value.height);
   }
   if (node.rest.empty()) return first;
   node.first = box(std::move(first));
@@ -352,7 +352,7 @@ Expression ExpressionParser::dict() {
     tokens_.expect(":");
     Expression value = parse();
     height = std::max({height, key.height, value.height});
-    node.items.emplace_back(std::move(key), std::move(value));
+    node.items.push_back({std::move(key), std::move(value)});
   }
   return make(std::move(node), line, {height});
 }
@@ -495,7 +495,7 @@ CallArguments ExpressionParser::arguments() {
       refuse_order(given.more_named != nullptr);
       std::string name = tokens_.take().text;
       tokens_.take();
-      given.named.emplace_back(std::move(name), parse());
+      given.named.push_back({std::move(name), parse()});
     } else {
       refuse_order(given.more_positional != nullptr || given.more_named != nullptr ||
                    !given.named.empty());

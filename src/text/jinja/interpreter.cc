@@ -57,7 +57,8 @@ Interpreter::Flow Interpreter::run(const Block& body) {
   for (const Statement& statement : body) {
     budget_.take_steps();
     line_ = statement.line;
-    const Flow flow = std::visit([this](const auto& node) { return run(node); }, statement.node);
+    const Flow flow =
+        std::visit([this](const auto& node) { return this->run(node); }, statement.node);
     if (flow != Flow::kNext) return flow;
   }
   return Flow::kNext;

@@ -15,12 +15,15 @@
 namespace gumbel::jinja {
 
 struct Expression;
+struct NamedArgument;
+struct DictItem;
+struct ComparedOperand;
 using ExpressionPointer = std::unique_ptr<const Expression>;
 
 /// What stands between the parentheses of a call, a filter or a test.
 struct CallArguments {
   std::vector<Expression> positional;
-  std::vector<std::pair<std::string, Expression>> named;
+  std::vector<NamedArgument> named;
   ExpressionPointer more_positional;  ///< After *, or null.
   ExpressionPointer more_named;       ///< After **, or null.
 };
@@ -39,7 +42,7 @@ struct ListLiteral {
 };
 
 struct DictLiteral {
-  std::vector<std::pair<Expression, Expression>> items;
+  std::vector<DictItem> items;
 };
 
 struct Unary {
@@ -87,7 +90,7 @@ struct Comparison {
     kNotIn,
   };
   ExpressionPointer first;
-  std::vector<std::pair<Operator, Expression>> rest;
+  std::vector<ComparedOperand> rest;
 };
 
 /// `value if condition else otherwise`; without `otherwise`, undefined.
@@ -140,6 +143,21 @@ struct Expression {
       node;
   std::size_t line;
   std::size_t height = 1;  ///< Of the tree below and with this.
+};
+
+struct NamedArgument {
+  std::string name;
+  Expression value;
+};
+
+struct DictItem {
+  Expression key;
+  Expression value;
+};
+
+struct ComparedOperand {
+  Comparison::Operator op;
+  Expression value;
 };
 
 struct Statement;
