@@ -104,12 +104,7 @@ Engine::Impl::Impl(const std::filesystem::path& path, const EngineOptions& optio
     prefill = std::make_unique<Executor>(program, *prefill_method, weights.all(), *backend, 1,
                                          info.max_prefill_chunk);
   if (!info.use_sampling) host_sampler.emplace(*backend, info.vocab_size);
-  if (info.has_tokenizer) {
-    tokenizer.emplace(program.tokenizer);
-    if (tokenizer->vocab_size() > info.vocab_size)
-      fail(ErrorCode::kCorruptFile, "{}: expected a tokenizer of at most {} tokens, got {}",
-           path.string(), info.vocab_size, tokenizer->vocab_size());
-  }
+  if (info.has_tokenizer) tokenizer.emplace(program.tokenizer);
   if (options.check_weights) file.check_weights();
   // A file that memory cannot hold would push itself out.
   const bool fits = file.file_bytes() < available_memory();

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -23,6 +22,7 @@
 #include "export/huggingface/safetensors_checkpoint.h"
 #include "export/huggingface/strict_json.h"
 #include "export/random_checkpoint.h"
+#include "export/special_ids.h"
 #include "export/verify_parts.h"
 #include "text/tokenizer_json.h"
 
@@ -41,28 +41,6 @@ std::string summary(const std::map<std::string, int>& tensors_by_type) {
   for (const auto& [type, count] : tensors_by_type)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, type);
   return text;
-}
-
-/// Takes over what the tokenizer knows, and checks every id against the vocabulary.
-void finish(ImportedModel& model) {
-  const int64_t vocab = model.config.vocab_size;
-  if (model.tokenizer) {
-    const TokenizerDefinition& tokenizer = *model.tokenizer;
-    if (static_cast<int64_t>(tokenizer.tokens.size()) > vocab)
-      fail(ErrorCode::kCorruptFile, "{}: expected a tokenizer of at most {} tokens, got {}",
-           model.source_name, vocab, tokenizer.tokens.size());
-    if (tokenizer.bos_id >= 0) model.bos_id = tokenizer.bos_id;
-    model.eos_ids.insert(model.eos_ids.end(), tokenizer.end_ids.begin(), tokenizer.end_ids.end());
-  }
-  std::vector<int64_t>& ids = model.eos_ids;
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  if (!ids.empty() && (ids.front() < 0 || ids.back() >= vocab))
-    fail(ErrorCode::kCorruptFile, "{}: expected end-of-turn ids of 0 to {}, got {}",
-         model.source_name, vocab - 1, ids.front() < 0 ? ids.front() : ids.back());
-  if (model.bos_id < -1 || model.bos_id >= vocab)
-    fail(ErrorCode::kCorruptFile, "{}: expected a BOS id of 0 to {}, got {}", model.source_name,
-         vocab - 1, model.bos_id);
 }
 
 ImportedModel import_gguf(const fs::path& path) {
@@ -179,7 +157,7 @@ ImportedModel import_model(std::string_view source) {
   } else {
     fail(ErrorCode::kInvalidArgument, "{}: expected {}", quote(source), kAccepted);
   }
-  finish(model);
+  fit_special_ids(model);
   return model;
 }
 

@@ -11,7 +11,7 @@ namespace gumbel::test {
 /// the projections decodes to a value that tells its row.
 GgufWriter tiny_llama();
 
-/// tiny_llama with a byte-level tokenizer of these tokens (at most 8 are right), of which those
+/// tiny_llama with a byte-level tokenizer of these tokens (the embedding table has 8 rows), of which those
 /// that begin with "<|" are control tokens, token 0 is BOS and token 1 EOS; and the chat template
 /// "{{ x }}".
 GgufWriter tiny_llama_with_tokenizer(const std::vector<std::string>& tokens);
