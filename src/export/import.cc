@@ -23,6 +23,7 @@
 #include "export/huggingface/strict_json.h"
 #include "export/random_checkpoint.h"
 #include "export/special_ids.h"
+#include "export/tied_tables.h"
 #include "export/verify_parts.h"
 #include "text/tokenizer_json.h"
 
@@ -51,6 +52,7 @@ ImportedModel import_gguf(const fs::path& path) {
   model.config = read_gguf_config(*file);
   model.weights = gguf_checkpoint(file, model.config);
   verify_parts(*model.weights, model.config, model.source_name);
+  settle_tied_tables(model);
   model.tokenizer = read_gguf_tokenizer(*file);
   model.chat_template = read_gguf_chat_template(*file);
   std::map<std::string, int> types;
@@ -105,6 +107,7 @@ ImportedModel import_folder(const fs::path& folder) {
   model.weight_summary = summary(types);
   model.weights = safetensors_checkpoint(std::move(file), model.config, model.source_name);
   verify_parts(*model.weights, model.config, model.source_name);
+  settle_tied_tables(model);
   return model;
 }
 
