@@ -53,7 +53,7 @@ ImportedModel import_gguf(const fs::path& path) {
   model.weights = gguf_checkpoint(file, model.config);
   verify_parts(*model.weights, model.config, model.source_name);
   settle_tied_tables(model);
-  model.tokenizer = read_gguf_tokenizer(*file);
+  model.tokenizer = read_gguf_tokenizer(*file, model.notes);
   model.chat_template = read_gguf_chat_template(*file);
   std::map<std::string, int> types;
   int skipped = 0;

@@ -131,10 +131,29 @@ TEST(Import, SpecialIdsBeyondTheEmbeddingRowsAreLeftOut) {
                    "left out the end-of-turn id 320, expected rows 0 to 319 of the embedding "
                    "table"}));
 
+  model = import_with(R"({"eos_token_id": [-1, 7], "bos_token_id": -2})");
+  EXPECT_EQ(model.eos_ids, std::vector<int64_t>{7});
+  EXPECT_EQ(model.bos_id, -1);
+  EXPECT_EQ(model.notes,
+            (Notes{"left out the BOS id -2, expected rows 0 to 319 of the embedding table",
+                   "left out the end-of-turn id -1, expected rows 0 to 319 of the embedding "
+                   "table"}));
+
   model = import_with(R"({"eos_token_id": [400, 320, 9223372036854775807]})");
   EXPECT_EQ(model.eos_ids, std::vector<int64_t>{});
   EXPECT_EQ(model.notes, Notes{"left out the end-of-turn id 320 and 2 more, expected rows 0 to 319 "
                                "of the embedding table"});
+}
+
+TEST(Import, SpecialIdsOfAGgufThatAreNoTokensAreNoted) {
+  const TemporaryFolder folder;
+  GgufWriter writer =
+      test::tiny_llama_with_tokenizer({"<|begin|>", "<|endoftext|>", "a", "b", "ab"});
+  writer.add_u32("tokenizer.ggml.eot_token_id", 5);
+  const ImportedModel model = import_model(folder.write("m.gguf", writer.bytes()).string());
+  EXPECT_EQ(model.eos_ids, std::vector<int64_t>{1});
+  EXPECT_EQ(model.notes, std::vector<std::string>{"tokenizer.ggml.eot_token_id: expected 0 to 4, "
+                                                  "got 5: taken as absent"});
 }
 
 // Gemma 3's text checkpoints have the tokenizer of its multimodal ones, which has one token more

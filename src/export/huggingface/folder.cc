@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/error.h"
 #include "base/json_fields.h"
 #include "export/huggingface/strict_json.h"
 
@@ -17,12 +16,8 @@ bool file_exists(const std::filesystem::path& path) {
 void add_ids(const JsonFields& fields, GenerationIds& ids) {
   if (const auto bos = fields.integer_or_list("bos_token_id"); bos && !bos->empty())
     ids.bos_id = bos->front();
-  for (const int64_t id : fields.integer_or_list("eos_token_id").value_or(std::vector<int64_t>{})) {
-    if (id < 0)
-      fail(ErrorCode::kCorruptFile, "{}: eos_token_id: expected ids of at least 0, got {}",
-           fields.where(), id);
-    ids.eos_ids.push_back(id);
-  }
+  if (const auto ends = fields.integer_or_list("eos_token_id"))
+    ids.eos_ids.insert(ids.eos_ids.end(), ends->begin(), ends->end());
 }
 
 }  // namespace

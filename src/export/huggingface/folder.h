@@ -16,8 +16,8 @@ struct GenerationIds {
 };
 
 /// The ids in `config` (of config.json, and of its text_config) and in generation_config.json of
-/// `folder`; eos_token_id may be one id or a list, and all of them end a turn. Throws
-/// Error(kCorruptFile) for other types and for a negative id.
+/// `folder`; eos_token_id may be one id or a list, and all of them end a turn. They may be any
+/// integers. Throws Error(kCorruptFile) for other types.
 GenerationIds read_generation_ids(const nlohmann::json& config,
                                   const std::filesystem::path& folder);
 

@@ -3,6 +3,7 @@
 #include "base/float16.h"
 
 namespace gumbel::test {
+
 std::string tiny_q4_0_rows(int rows) {
   std::string data;
   for (int row = 0; row < rows; ++row)
