@@ -49,6 +49,7 @@ ImportedModel import_gguf(const fs::path& path) {
   ImportedModel model;
   model.source_name = file->name();
   model.format = "GGUF";
+  model.source_files = file->paths();
   model.config = read_gguf_config(*file);
   model.weights = gguf_checkpoint(file, model.config);
   verify_parts(*model.weights, model.config, model.source_name);
@@ -78,6 +79,7 @@ ImportedModel import_folder(const fs::path& folder) {
   std::error_code ignored;
   model.source_name = fs::weakly_canonical(folder, ignored).filename().string();
   model.format = "Hugging Face";
+  model.source_files = list_source_files(folder);
   const nlohmann::json config = read_strict_json(config_path);
   model.config = read_hf_config(config, config_path.string());
   const GenerationIds ids = read_generation_ids(config, folder);
@@ -131,6 +133,7 @@ ImportedModel import_random(const std::string& name) {
          "{}: no such file; expected random: and the path of a config.json or one of {}", name,
          known);
   model.source_name = "random:" + path.filename().string();
+  model.source_files = {path};
   model.config = read_hf_config(read_strict_json(path), path.string());
   return model;
 }

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/json_fields.h"
+#include "base/output_file.h"
 #include "export/huggingface/strict_json.h"
+#include "program/program_file.h"
 
 namespace gumbel {
 namespace {
@@ -54,6 +56,19 @@ std::string read_chat_template(const std::filesystem::path& folder) {
     }
   }
   return "";
+}
+
+std::vector<std::filesystem::path> list_source_files(const std::filesystem::path& folder) {
+  const std::string temporary = OutputFile::temporary_path({}).string();
+  std::vector<std::filesystem::path> files;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::filesystem::path& path = entry.path();
+    if (entry.is_regular_file(ignored) && !path.string().ends_with(temporary) &&
+        !begins_as_program(path))
+      files.push_back(path);
+  }
+  return files;
 }
 
 }  // namespace gumbel
