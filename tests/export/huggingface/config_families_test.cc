@@ -161,9 +161,15 @@ TEST(HfConfigFamilies, WhatTheyCannotBuildIsRefusedByName) {
        "expected linear_attention or full_attention, got 'sliding_attention'"},
       {"qwen3_5_moe",
        "rope_parameters",
-       {{"rope_type", "yarn"}},
+       {{"rope_type", "longrope"}},
        kUnsupported,
-       "rope type 'yarn' is not supported"},
+       "rope type 'longrope' is not supported"},
+      {"gemma4",
+       "rope_parameters",
+       {{"full_attention",
+         {{"rope_type", "yarn"}, {"factor", 4.0}, {"partial_rotary_factor", 0.25}}}},
+       kUnsupported,
+       "partial_rotary_factor: expected 1 with YaRN in architecture gemma4, got 0.25"},
   };
   for (const auto& change : kChanges) {
     SCOPED_TRACE(std::string(change.model) + " " + change.key);
