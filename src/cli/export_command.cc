@@ -156,8 +156,9 @@ void add_export_command(CLI::App& app) {
       ->check(CLI::IsMember({"f16", "f32"}));
   sub->add_option("--backend", command->backend, "Backend to pack weights for")
       ->capture_default_str();
-  sub->add_option("--threads", command->threads,
-                  "Threads that quantize and pack (default: the physical cores)")
+  sub->add_option(
+         "--threads", command->threads,
+         "Threads that quantize and pack (default: the physical cores, within the CPU quota)")
       ->check(positive());
   sub->callback([command] {
     try {

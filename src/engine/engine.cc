@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <string>
 #include <utility>
 
+#include "base/available_memory.h"
 #include "base/error.h"
 #include "engine/engine_impl.h"
 #include "runtime/session_state.h"
@@ -75,17 +75,6 @@ ModelInfo model_info(const Program& program) {
   info.has_tokenizer = !program.tokenizer.empty();
   info.provenance = program.provenance;
   return info;
-}
-
-// Bytes of memory that the system could give to new allocations.
-uint64_t available_memory() {
-  std::ifstream file("/proc/meminfo");
-  std::string key;
-  uint64_t kibibytes = 0;
-  std::string unit;
-  while (file >> key >> kibibytes && std::getline(file, unit))
-    if (key == "MemAvailable:") return kibibytes << 10;
-  return 0;
 }
 
 }  // namespace
