@@ -74,7 +74,7 @@ TEST(HfConfigGemma4, DefaultsOfWhatAFileLeavesOut) {
   EXPECT_EQ(c.layer_kinds,
             (std::vector{kSliding, kSliding, kSliding, kSliding, kSliding, kFull, kFull}));
   // A null says that there are none, where a key that is missing has the default.
-  json none = {{"model_type", "gemma4_text"}, {"hidden_size_per_layer_input", nullptr}};
+  const json none = {{"model_type", "gemma4_text"}, {"hidden_size_per_layer_input", nullptr}};
   EXPECT_EQ(read(none).per_layer_input_size, 0);
 }
 
