@@ -12,6 +12,7 @@
 #include "base/mapped_file.h"
 #include "base/quote.h"
 #include "export/builtin_configs.h"
+#include "export/chat_template_check.h"
 #include "export/gguf/checkpoint.h"
 #include "export/gguf/config.h"
 #include "export/gguf/file.h"
@@ -163,6 +164,7 @@ ImportedModel import_model(std::string_view source) {
   } else {
     fail(ErrorCode::kInvalidArgument, "{}: expected {}", quote(source), kAccepted);
   }
+  check_chat_template(model);  // adds an id that ends a turn
   fit_special_ids(model);
   return model;
 }
