@@ -19,7 +19,7 @@ namespace gumbel {
 
 struct EngineOptions {
   std::string backend = "cpu";  ///< "cpu" or "reference"
-  int threads = 0;              ///< 0: the physical cores that the process may run on
+  int threads = 0;              ///< 0: the physical cores, within affinity and CPU quota
   /// For programs that return logits: draw tokens on the host, by the same rules.
   bool host_sampling = false;
   /// Read every weight and compare its checksum before anything else. Otherwise that happens in the
@@ -77,7 +77,8 @@ class Engine {
   double load_seconds() const;
   /// Bytes that the state of one session takes once its context is full.
   uint64_t session_bytes() const;
-  /// How many sessions with full contexts the memory that is available now would hold.
+  /// How many sessions with full contexts the memory that is available now, within the limits of
+  /// control groups, would hold.
   int64_t serving_capacity() const;
 
   /// A session with its own state; the engine must outlive it.

@@ -3,6 +3,8 @@
 #include <pthreadpool.h>
 #include <sched.h>
 
+#include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <latch>
 #include <set>
@@ -11,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/cgroup.h"
 #include "base/error.h"
 
 namespace gumbel {
@@ -58,7 +61,16 @@ int physical_cores() {
   return cores.empty() ? 1 : static_cast<int>(cores.size());
 }
 
-ThreadPool::ThreadPool(int threads) : threads_(threads == 0 ? physical_cores() : threads) {
+int within_cpu_quota(int count, const std::filesystem::path& root) {
+  const auto cpus = cgroup_cpus(root);
+  // The comparison keeps a huge quota out of the conversion.
+  if (!cpus || *cpus >= count) return count;
+  return std::max(1, static_cast<int>(std::ceil(*cpus)));
+}
+
+int default_threads() { return within_cpu_quota(physical_cores()); }
+
+ThreadPool::ThreadPool(int threads) : threads_(threads == 0 ? default_threads() : threads) {
   if (threads_ < 0 || threads_ > 1024)
     fail(ErrorCode::kInvalidArgument, "threads: expected 0 (physical cores) to 1024, got {}",
          threads);
@@ -66,8 +78,8 @@ ThreadPool::ThreadPool(int threads) : threads_(threads == 0 ? physical_cores() :
   if (!can_start(threads_ - 1))
     fail(ErrorCode::kIo, "threads: the system cannot start {} threads", threads_);
   // Threads that outnumber the CPUs must not spin while they wait: the spinning ones would keep
-  // the working ones from running.
-  flags_ = threads_ > allowed_cpus() ? PTHREADPOOL_FLAG_YIELD_WORKERS : 0;
+  // the working ones from running, or use up their quota.
+  flags_ = threads_ > within_cpu_quota(allowed_cpus()) ? PTHREADPOOL_FLAG_YIELD_WORKERS : 0;
   pool_.reset(pthreadpool_create(static_cast<size_t>(threads_)));
   if (!pool_) fail(ErrorCode::kIo, "threads: cannot start {} threads", threads_);
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 
 struct pthreadpool;
@@ -13,7 +14,7 @@ namespace gumbel {
 /// part, so a pool of one thread starts none. Not for concurrent use by several callers.
 class ThreadPool {
  public:
-  /// `threads` from 1 to 1024; 0 takes the number of physical cores that this process may run on.
+  /// `threads` from 1 to 1024; 0 takes default_threads().
   /// Throws Error(kInvalidArgument) for other numbers and Error(kIo) where they cannot be started.
   explicit ThreadPool(int threads);
 
@@ -46,5 +47,12 @@ class ThreadPool {
 
 /// The number of physical cores that this process may run on (hyperthreads count once); at least 1.
 int physical_cores();
+
+/// `count` threads, or as many as the CPU time that control groups allow this process keeps busy,
+/// part of one counted as one; at least 1. `root` as for cgroup_cpus().
+int within_cpu_quota(int count, const std::filesystem::path& root = "/");
+
+/// The physical cores that this process may run on, within its CPU quota.
+int default_threads();
 
 }  // namespace gumbel

@@ -6,13 +6,11 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "base/error.h"
-#include "base/output_file.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/precision.h"
@@ -101,27 +99,6 @@ class SignalScope {
   struct sigaction previous_[std::size(kSignals)]{};
 };
 
-// Refuses an output that is, under any name, the source or a file of its folder: the program would
-// replace the only copy of what it was made from. The same goes for the name it is written under.
-void verify_output_is_no_source(std::string_view source, const std::filesystem::path& output) {
-  constexpr std::string_view kRandom = "random:";
-  if (source.starts_with(kRandom)) source.remove_prefix(kRandom.size());
-  std::error_code ignored;
-  const auto verify = [&](const std::filesystem::path& path) {
-    for (const std::filesystem::path& written : {output, OutputFile::temporary_path(output)})
-      if (std::filesystem::equivalent(path, written, ignored))
-        fail(ErrorCode::kInvalidArgument, "-o: expected another file than the source's {}, got {}",
-             path.string(), written.string());
-  };
-  verify(source);
-  if (!std::filesystem::is_directory(source, ignored)) return;
-  for (const char* name : {"config.json", "generation_config.json", "tokenizer.json",
-                           "tokenizer_config.json", "model.safetensors.index.json"})
-    verify(std::filesystem::path(source) / name);
-  for (const auto& entry : std::filesystem::directory_iterator(source, ignored))
-    if (entry.path().extension() == ".safetensors") verify(entry.path());
-}
-
 void ExportCommand::run() const {
   ExportOptions options;
   options.sample = sample;
@@ -133,7 +110,6 @@ void ExportCommand::run() const {
   if (!kv.empty()) options.kv_type = kv == "f16" ? DataType::kF16 : DataType::kF32;
   const bool shows_progress = isatty(STDERR_FILENO) != 0;
 
-  verify_output_is_no_source(source, output);
   const std::unique_ptr<Backend> packer = make_backend(backend, 1);
   const ImportedModel model = import_model(source);
   const Program program = [&] {
@@ -180,8 +156,9 @@ void add_export_command(CLI::App& app) {
       ->check(CLI::IsMember({"f16", "f32"}));
   sub->add_option("--backend", command->backend, "Backend to pack weights for")
       ->capture_default_str();
-  sub->add_option("--threads", command->threads,
-                  "Threads that quantize and pack (default: the physical cores)")
+  sub->add_option(
+         "--threads", command->threads,
+         "Threads that quantize and pack (default: the physical cores, within the CPU quota)")
       ->check(positive());
   sub->callback([command] {
     try {

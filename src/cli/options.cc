@@ -43,7 +43,9 @@ CLI::Validator whole_number() { return whole_number_from(INT64_MIN, "a whole num
 
 void add_device_options(CLI::App& command, DeviceOptions& options) {
   command.add_option("--backend", options.backend, "cpu or reference")->capture_default_str();
-  command.add_option("--threads", options.threads, "Threads (0: the physical cores)")
+  command
+      .add_option("--threads", options.threads,
+                  "Threads (0: the physical cores, within the CPU quota)")
       ->check(whole_number())
       ->capture_default_str();
 }

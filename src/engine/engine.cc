@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <string>
 #include <utility>
 
+#include "base/available_memory.h"
 #include "base/error.h"
 #include "engine/engine_impl.h"
 #include "runtime/session_state.h"
@@ -76,17 +76,6 @@ ModelInfo model_info(const Program& program) {
   return info;
 }
 
-// Bytes of memory that the system could give to new allocations.
-uint64_t available_memory() {
-  std::ifstream file("/proc/meminfo");
-  std::string key;
-  uint64_t kibibytes = 0;
-  std::string unit;
-  while (file >> key >> kibibytes && std::getline(file, unit))
-    if (key == "MemAvailable:") return kibibytes << 10;
-  return 0;
-}
-
 // Export has compiled the template, so that one which is none now was damaged.
 ChatTemplate chat_template_of(const Program& program, const Tokenizer& tokenizer) {
   const ThoughtText& thoughts = program.thoughts;
@@ -117,12 +106,7 @@ Engine::Impl::Impl(const std::filesystem::path& path, const EngineOptions& optio
     prefill = std::make_unique<Executor>(program, *prefill_method, weights.all(), *backend, 1,
                                          info.max_prefill_chunk);
   if (!info.use_sampling) host_sampler.emplace(*backend, info.vocab_size);
-  if (info.has_tokenizer) {
-    tokenizer.emplace(program.tokenizer);
-    if (tokenizer->vocab_size() > info.vocab_size)
-      fail(ErrorCode::kCorruptFile, "{}: expected a tokenizer of at most {} tokens, got {}",
-           path.string(), info.vocab_size, tokenizer->vocab_size());
-  }
+  if (info.has_tokenizer) tokenizer.emplace(program.tokenizer);
   if (options.check_weights) file.check_weights();
   // A file that memory cannot hold would push itself out.
   const bool fits = file.file_bytes() < available_memory();

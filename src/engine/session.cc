@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "engine/engine_impl.h"
 #include "text/detokenizer.h"
 
@@ -43,6 +44,13 @@ Tensor vector_of(const int64_t* data, int64_t time) {
 template <typename T>
 Tensor scalar(T& number, DataType type) {
   return {type, 1, {1}, reinterpret_cast<std::byte*>(&number)};
+}
+
+// The text of a token that has one, " ('<image>')": tokenizers may have more tokens than the
+// embedding table has rows.
+std::string in_parentheses(const std::optional<Tokenizer>& tokenizer, int64_t token) {
+  if (!tokenizer || token < 0 || token >= tokenizer->vocab_size()) return "";
+  return fmt::format(" ({})", quote(tokenizer->piece(token)));
 }
 
 }  // namespace
@@ -203,8 +211,8 @@ Token Session::prefill(std::span<const int64_t> tokens, const Sampling& sampling
   if (tokens.empty()) fail(ErrorCode::kInvalidArgument, "prefill: expected at least one token");
   for (const int64_t token : tokens)
     if (token < 0 || token >= s.engine.info.vocab_size)
-      fail(ErrorCode::kInvalidArgument, "prefill: expected token ids from 0 to {}, got {}",
-           s.engine.info.vocab_size - 1, token);
+      fail(ErrorCode::kInvalidArgument, "prefill: expected token ids from 0 to {}, got {}{}",
+           s.engine.info.vocab_size - 1, token, in_parentheses(s.engine.tokenizer, token));
   const int64_t pending = s.last >= 0 ? 1 : 0;
   const auto count = static_cast<int64_t>(tokens.size()) + pending;
   if (count > remaining())

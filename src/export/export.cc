@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "export/graph/program_builder.h"
 #include "export/graph/prune.h"
 #include "export/graph/sampling_head.h"
@@ -129,10 +130,22 @@ void write_weights(const std::vector<WeightSource>& sources, const Backend& back
   writer.finish();
 }
 
+// Weights are read from the source while the program is written: no name of it may be replaced, nor
+// may the temporary one be.
+void verify_output_is_no_source(const ImportedModel& model, const std::filesystem::path& output) {
+  std::error_code ignored;
+  for (const std::filesystem::path& source : model.source_files)
+    for (const std::filesystem::path& written : {output, OutputFile::temporary_path(output)})
+      if (std::filesystem::equivalent(source, written, ignored))
+        fail(ErrorCode::kInvalidArgument, "expected another file than the source's {}, got {}",
+             source.string(), written.string());
+}
+
 }  // namespace
 
 Program export_program(const ImportedModel& model, const ExportOptions& options,
                        const Backend& backend, const std::filesystem::path& path) {
+  verify_output_is_no_source(model, path);
   ProgramBuilder builder(*model.weights);
   Program& program = builder.program;
   build_method(builder, model.config, "forward", Returns::kLastLogits);

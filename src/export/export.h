@@ -44,8 +44,9 @@ struct ExportOptions {
 
 /// Writes `model` to `path` as a program packed for `backend`, in bounded memory (weight_writer.h).
 /// The file has its final name only when it is complete. Throws Error for what the model lacks,
-/// weights that are not finite, options out of range and files that cannot be written. Returns the
-/// program that was written.
+/// weights that are not finite, options out of range and files that cannot be written; before
+/// anything is written, Error(kInvalidArgument) where `path`, or the temporary name beside it, is
+/// one of `model.source_files` by any name. Returns the program that was written.
 Program export_program(const ImportedModel& model, const ExportOptions& options,
                        const Backend& backend, const std::filesystem::path& path);
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -24,6 +23,8 @@
 #include "export/huggingface/safetensors_checkpoint.h"
 #include "export/huggingface/strict_json.h"
 #include "export/random_checkpoint.h"
+#include "export/special_ids.h"
+#include "export/tied_tables.h"
 #include "export/verify_parts.h"
 #include "text/tokenizer_json.h"
 
@@ -44,38 +45,17 @@ std::string summary(const std::map<std::string, int>& tensors_by_type) {
   return text;
 }
 
-/// Takes over what the tokenizer knows, and checks every id against the vocabulary.
-void finish(ImportedModel& model) {
-  check_chat_template(model);
-  const int64_t vocab = model.config.vocab_size;
-  if (model.tokenizer) {
-    const TokenizerDefinition& tokenizer = *model.tokenizer;
-    if (static_cast<int64_t>(tokenizer.tokens.size()) > vocab)
-      fail(ErrorCode::kCorruptFile, "{}: expected a tokenizer of at most {} tokens, got {}",
-           model.source_name, vocab, tokenizer.tokens.size());
-    if (tokenizer.bos_id >= 0) model.bos_id = tokenizer.bos_id;
-    model.eos_ids.insert(model.eos_ids.end(), tokenizer.end_ids.begin(), tokenizer.end_ids.end());
-  }
-  std::vector<int64_t>& ids = model.eos_ids;
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  if (!ids.empty() && (ids.front() < 0 || ids.back() >= vocab))
-    fail(ErrorCode::kCorruptFile, "{}: expected end-of-turn ids of 0 to {}, got {}",
-         model.source_name, vocab - 1, ids.front() < 0 ? ids.front() : ids.back());
-  if (model.bos_id < -1 || model.bos_id >= vocab)
-    fail(ErrorCode::kCorruptFile, "{}: expected a BOS id of 0 to {}, got {}", model.source_name,
-         vocab - 1, model.bos_id);
-}
-
 ImportedModel import_gguf(const fs::path& path) {
   const auto file = std::make_shared<const GgufFile>(path);
   ImportedModel model;
   model.source_name = file->name();
   model.format = "GGUF";
+  model.source_files = file->paths();
   model.config = read_gguf_config(*file);
   model.weights = gguf_checkpoint(file, model.config);
   verify_parts(*model.weights, model.config, model.source_name);
-  model.tokenizer = read_gguf_tokenizer(*file);
+  settle_tied_tables(model);
+  model.tokenizer = read_gguf_tokenizer(*file, model.notes);
   model.chat_template = read_gguf_chat_template(*file);
   std::map<std::string, int> types;
   int skipped = 0;
@@ -100,6 +80,7 @@ ImportedModel import_folder(const fs::path& folder) {
   std::error_code ignored;
   model.source_name = fs::weakly_canonical(folder, ignored).filename().string();
   model.format = "Hugging Face";
+  model.source_files = list_source_files(folder);
   const nlohmann::json config = read_strict_json(config_path);
   model.config = read_hf_config(config, config_path.string());
   const GenerationIds ids = read_generation_ids(config, folder);
@@ -129,6 +110,7 @@ ImportedModel import_folder(const fs::path& folder) {
   model.weight_summary = summary(types);
   model.weights = safetensors_checkpoint(std::move(file), model.config, model.source_name);
   verify_parts(*model.weights, model.config, model.source_name);
+  settle_tied_tables(model);
   return model;
 }
 
@@ -152,6 +134,7 @@ ImportedModel import_random(const std::string& name) {
          "{}: no such file; expected random: and the path of a config.json or one of {}", name,
          known);
   model.source_name = "random:" + path.filename().string();
+  model.source_files = {path};
   model.config = read_hf_config(read_strict_json(path), path.string());
   return model;
 }
@@ -181,7 +164,8 @@ ImportedModel import_model(std::string_view source) {
   } else {
     fail(ErrorCode::kInvalidArgument, "{}: expected {}", quote(source), kAccepted);
   }
-  finish(model);
+  check_chat_template(model);  // adds an id that ends a turn
+  fit_special_ids(model);
   return model;
 }
 

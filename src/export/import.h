@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,10 @@ struct ImportedModel {
   std::string weight_summary;
   /// What of the source was left out, a line each, e.g. "skipped 12 vision tensors".
   std::vector<std::string> notes;
+  /// Files that an export must not replace: those the model was read from and, of a folder, all
+  /// others that are no programs or what an interrupted export left. Weights are read from them
+  /// during the export.
+  std::vector<std::filesystem::path> source_files;
 };
 
 /// Opens `source`: a GGUF file, a folder with config.json and safetensors, or "random:" followed by

@@ -9,24 +9,36 @@
 
 namespace gumbel {
 
-/// Rotary position embedding of one kind of layer (RoFormer, Su et al. 2021).
+/// Rotary position embedding of one kind of layer (RoFormer, Su et al. 2021), perhaps stretched to
+/// more positions: all frequencies by a factor, by Llama 3.1's rule, or by YaRN (Peng et al. 2023).
 struct RotaryConfig {
   double theta = 10000.0;  ///< base of the frequencies
-  enum class Scaling { kNone, kLinear, kLlama3 } scaling = Scaling::kNone;
+  enum class Scaling { kNone, kLinear, kLlama3, kYarn } scaling = Scaling::kNone;
   /// The part of a head that is rotated, its first pairs.
   double partial_factor = 1.0;
   /// Which pairs those are. False: of the first partial_factor * head_dim elements, as if these
   /// were the head. True ("proportional"): the first of the whole head's pairs, with its
   /// frequencies.
   bool proportional = false;
-  double factor = 1.0;                 ///< kLinear, kLlama3
+  double factor = 1.0;                 ///< all but kNone
   double low_frequency_factor = 1.0;   ///< kLlama3
   double high_frequency_factor = 4.0;  ///< kLlama3
-  int64_t original_max_positions = 0;  ///< kLlama3
+  int64_t original_max_positions = 0;  ///< kLlama3, kYarn: the context before it was stretched
+  /// kYarn: turns over the original context. Pairs that turn more than beta_fast times keep their
+  /// frequency, those below beta_slow are stretched by `factor`, those between are blended.
+  double beta_fast = 32.0;
+  double beta_slow = 1.0;
+  bool truncate = true;  ///< kYarn: the pairs where the blend begins and ends are whole numbers
+  /// kYarn: what multiplies the rotated elements of queries and keys.
+  double attention_factor = 1.0;
   /// Divisors of the frequencies [head_dim / 2] that a GGUF file carries as `rope_freqs.weight`
   /// instead of a scaling rule; empty where it has none.
   std::vector<float> divisors;
 };
+
+/// The factor that YaRN's authors found for a context stretched by `factor`: 1 + 0.1 scale
+/// ln(factor), 1 where nothing is stretched.
+double yarn_attention_factor(double factor, double scale = 1.0);
 
 /// What mixes the positions in a layer.
 enum class LayerKind : uint8_t { kFullAttention, kSlidingAttention, kLinearAttention };

@@ -34,6 +34,15 @@ void check_rotary(std::string_view where, const RotaryConfig& rotary, int64_t he
   check_number(where, "rotary theta", rotary.theta, 1.0, 1e15);
   if (rotary.scaling != RotaryConfig::Scaling::kNone)
     check_number(where, "rotary scaling factor", rotary.factor, 1e-6, 1e6);
+  if (rotary.scaling == RotaryConfig::Scaling::kYarn) {
+    // Whatever divides by a logarithm of theta needs one above 0.
+    check_number(where, "rotary theta with YaRN", rotary.theta, 1.001, 1e15);
+    check_number(where, "beta_fast", rotary.beta_fast, 1e-6, 1e6);
+    check_number(where, "beta_slow", rotary.beta_slow, 1e-6, 1e6);
+    check_number(where, "attention_factor", rotary.attention_factor, 1e-3, 1e3);
+    check_integer(where, "original_max_position_embeddings", rotary.original_max_positions, 1,
+                  int64_t{1} << 31);
+  }
   if (rotary.scaling == RotaryConfig::Scaling::kLlama3) {
     check_number(where, "low_freq_factor", rotary.low_frequency_factor, 1e-6, 1e6);
     check_number(where, "high_freq_factor", rotary.high_frequency_factor, 1e-6, 1e6);
@@ -121,6 +130,12 @@ void verify_config(const ModelConfig& config, std::string_view where) {
   const int64_t full_head_dim = config.full_head_dim != 0 ? config.full_head_dim : config.head_dim;
   check_rotary(where, config.rotary, full_head_dim);
   check_rotary(where, config.rotary_local, config.head_dim);
+  for (const RotaryConfig& rotary : {config.rotary, config.rotary_local})
+    if (rotary.attention_factor != 1.0 && rotary.partial_factor != 1.0 &&
+        !config.architecture.starts_with("qwen3_5"))
+      fail(ErrorCode::kUnsupported,
+           "{}: partial_rotary_factor: expected 1 with YaRN in architecture {}, got {}", where,
+           config.architecture, rotary.partial_factor);
   check_integer(where, "sliding window", config.sliding_window, 0, int64_t{1} << 31);
   if (static_cast<int64_t>(config.layer_kinds.size()) != config.layers)
     fail(ErrorCode::kCorruptFile, "{}: expected attention kinds of {} layers, got {}", where,

@@ -1,7 +1,9 @@
 #include "program/program_file.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <fstream>
 #include <utility>
 #include <vector>
 
@@ -49,6 +51,13 @@ Program read_program(std::span<const std::byte> file) {
 }
 
 }  // namespace
+
+bool begins_as_program(const std::filesystem::path& path) {
+  std::array<char, 7> begin{};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(begin.data(), begin.size()) &&
+         std::equal(begin.begin(), begin.end(), kMagic.begin());
+}
 
 ProgramFile::ProgramFile(const std::filesystem::path& path) : file_(path) {
   try {

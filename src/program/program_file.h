@@ -13,6 +13,10 @@
 
 namespace gumbel {
 
+/// Whether the regular file `path` begins as programs of all versions of the format do. False where
+/// it cannot be read.
+bool begins_as_program(const std::filesystem::path& path);
+
 /// A verified program in a memory-mapped file.
 class ProgramFile {
  public:

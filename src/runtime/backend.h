@@ -115,7 +115,7 @@ class Backend {
   virtual void execute(const OpCall& call) = 0;
 };
 
-/// A backend by name, with a pool of `threads` threads (0: the physical cores). Throws
+/// A backend by name, with a pool of `threads` threads (0: as ThreadPool). Throws
 /// Error(kUnsupported), listing those there are, for another name. Defined in src/backends.
 std::unique_ptr<Backend> make_backend(std::string_view name, int threads);
 

@@ -51,28 +51,42 @@ std::vector<std::pair<std::string, std::string>> merges(const GgufTokenizer& sou
   return result;
 }
 
-std::int64_t checked_id(const GgufTokenizer& source, const std::optional<std::int64_t>& id,
-                        const char* key) {
-  if (!id) return -1;
-  if (*id < 0 || *id >= static_cast<std::int64_t>(source.tokens.size())) {
-    fail(ErrorCode::kCorruptFile, "tokenizer.ggml.{}: {} is outside the vocabulary of {} tokens",
-         key, *id, source.tokens.size());
+bool is_token(const GgufTokenizer& source, std::int64_t id) {
+  return id >= 0 && id < static_cast<std::int64_t>(source.tokens.size());
+}
+
+// Ids that name no token are as good as none: real files have such.
+void drop_wrong_ids(GgufTokenizer& source, std::vector<std::string>* notes) {
+  const std::pair<std::optional<std::int64_t>*, const char*> ids[] = {
+      {&source.bos_id, "bos"},
+      {&source.eos_id, "eos"},
+      {&source.eot_id, "eot"},
+      {&source.eom_id, "eom"},
+      {&source.unknown_id, "unknown"}};
+  for (const auto& [id, name] : ids) {
+    if (!*id || is_token(source, **id)) continue;
+    if (notes != nullptr) {
+      notes->push_back(
+          fmt::format("tokenizer.ggml.{}_token_id: expected 0 to {}, got {}: taken as absent", name,
+                      source.tokens.size() - 1, **id));
+    }
+    id->reset();
   }
-  return *id;
 }
 
 // A default id, where the vocabulary is large enough to have it.
 std::optional<std::int64_t> default_id(const GgufTokenizer& source, std::int64_t id) {
-  if (id < static_cast<std::int64_t>(source.tokens.size())) return id;
+  if (is_token(source, id)) return id;
   return {};
 }
 
 }  // namespace
 
-TokenizerDefinition tokenizer_from_gguf(GgufTokenizer source) {
+TokenizerDefinition tokenizer_from_gguf(GgufTokenizer source, std::vector<std::string>* notes) {
   if (source.tokens.empty()) {
     fail(ErrorCode::kCorruptFile, "tokenizer.ggml.tokens: expected at least one token, got none");
   }
+  drop_wrong_ids(source, notes);
   TokenizerDefinition definition;
   definition.types = token_types(source);
   if (source.model == "gpt2") {
@@ -113,15 +127,13 @@ TokenizerDefinition tokenizer_from_gguf(GgufTokenizer source) {
          quote(source.model));
   }
   definition.add_eos = source.add_eos.value_or(false);
-  definition.bos_id = checked_id(source, source.bos_id, "bos_token_id");
-  definition.eos_id = checked_id(source, source.eos_id, "eos_token_id");
-  definition.unknown_id = checked_id(source, source.unknown_id, "unknown_token_id");
+  definition.bos_id = source.bos_id.value_or(-1);
+  definition.eos_id = source.eos_id.value_or(-1);
+  definition.unknown_id = source.unknown_id.value_or(-1);
   definition.add_bos = definition.add_bos && definition.bos_id >= 0;
   definition.add_eos = definition.add_eos && definition.eos_id >= 0;
-  const std::pair<std::optional<std::int64_t>, const char*> ends[] = {
-      {source.eot_id, "eot_token_id"}, {source.eom_id, "eom_token_id"}};
-  for (const auto& [id, key] : ends) {
-    if (id) definition.end_ids.push_back(checked_id(source, id, key));
+  for (const auto& id : {source.eot_id, source.eom_id}) {
+    if (id) definition.end_ids.push_back(*id);
   }
   definition.tokens = std::move(source.tokens);
   mark_control_tokens(definition);

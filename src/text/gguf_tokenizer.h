@@ -29,9 +29,11 @@ struct GgufTokenizer {
   std::optional<bool> add_space_prefix;    ///< add_space_prefix
 };
 
-/// The tokenizer that `source` describes, with llama.cpp's defaults for absent keys. Throws
+/// The tokenizer that `source` describes, with llama.cpp's defaults for absent keys. A special id
+/// outside the vocabulary is taken as absent, with a line in `notes` where that is not null. Throws
 /// Error(kUnsupported) that names a model or pre-tokenizer Gumbel does not have, and
-/// Error(kCorruptFile) where arrays disagree in length or an id lies outside the vocabulary.
-TokenizerDefinition tokenizer_from_gguf(GgufTokenizer source);
+/// Error(kCorruptFile) where arrays disagree in length.
+TokenizerDefinition tokenizer_from_gguf(GgufTokenizer source,
+                                        std::vector<std::string>* notes = nullptr);
 
 }  // namespace gumbel

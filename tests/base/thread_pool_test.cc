@@ -22,9 +22,9 @@ TEST(ThreadPool, RunsEveryIndexExactlyOnce) {
   }
 }
 
-TEST(ThreadPool, ZeroTakesThePhysicalCores) {
+TEST(ThreadPool, ZeroTakesThePhysicalCoresWithinTheQuota) {
   EXPECT_GE(physical_cores(), 1);
-  EXPECT_EQ(ThreadPool(0).threads(), physical_cores());
+  EXPECT_EQ(ThreadPool(0).threads(), within_cpu_quota(physical_cores()));
 }
 
 TEST(ThreadPool, RefusesOtherNumbersOfThreads) {

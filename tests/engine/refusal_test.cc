@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "engine/tiny_programs.h"
 #include "program/program_file.h"
@@ -182,6 +184,23 @@ TEST_F(Refusal, FilesThatAreNoPrograms) {
   for (const int threads : {-1, 1000000})
     expect_error(ErrorCode::kInvalidArgument, "threads",
                  [&] { Engine e(program, {.threads = threads}); });
+}
+
+TEST_F(Refusal, TokensBeyondTheEmbeddingTable) {
+  const auto source = write_tiny_folder(folder.path(), "llama", /*chat=*/false);
+  nlohmann::json tokenizer = nlohmann::json::parse(read_file(source / "tokenizer.json"));
+  tokenizer["added_tokens"].push_back(
+      {{"id", kTinyVocab}, {"content", "<image>"}, {"special", true}});
+  std::ofstream(source / "tokenizer.json") << tokenizer;
+  Engine engine(export_to(folder, "more-tokens", source.string()), kOneThread);
+  EXPECT_EQ(engine.encode("hello"), Ids{259});
+  EXPECT_EQ(engine.decode(Ids{259, kTinyVocab - 1}), "hello");
+  const Ids ids = engine.encode("hello<image>", /*parse_control=*/true);
+  EXPECT_EQ(ids, (Ids{259, kTinyVocab}));
+  Session session = engine.create_session();
+  expect_error(ErrorCode::kInvalidArgument, "token ids from 0 to 319, got 320 ('<image>')",
+               [&] { session.prefill(ids, kGreedy); });
+  EXPECT_EQ(session.position(), 0);
 }
 
 TEST_F(Refusal, TextWithoutATokenizer) {

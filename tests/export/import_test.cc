@@ -81,9 +81,6 @@ TEST(Import, TokenizersThatDoNotFitAreRefused) {
     const auto path = folder.write("m.gguf", writer.bytes());
     expect_error(ErrorCode::kCorruptFile, part, [&] { import_model(path.string()); });
   };
-  refuses("a tokenizer of at most 8 tokens, got 9",
-          test::tiny_llama_with_tokenizer(
-              {"<|begin|>", "<|endoftext|>", "a", "b", "ab", "c", "d", "e", "f"}));
   GgufWriter wrong_type = test::tiny_llama();
   wrong_type.add_string("tokenizer.ggml.model", "gpt2");
   wrong_type.add_string("tokenizer.ggml.tokens", "abc");
@@ -112,20 +109,72 @@ TEST(Import, SyntheticWeights) {
   EXPECT_EQ(rows.halves.size(), 64u);
 }
 
-TEST(Import, IdsOutsideTheVocabularyAreRefused) {
+TEST(Import, SpecialIdsBeyondTheEmbeddingRowsAreLeftOut) {
+  using Notes = std::vector<std::string>;
   const TemporaryFolder folder;
   for (const char* file : {"config.json", "model.safetensors"})
     std::filesystem::copy(data_path("models/llama") / file, folder.path() / file);
-  folder.write("generation_config.json", R"({"eos_token_id": [1, 320]})");
-  expect_error(ErrorCode::kCorruptFile, "end-of-turn ids of 0 to 319, got 320",
-               [&] { import_model(folder.path().string()); });
-  folder.write("generation_config.json", R"({"eos_token_id": [319, 1], "bos_token_id": 320})");
-  expect_error(ErrorCode::kCorruptFile, "BOS id of 0 to 319, got 320",
-               [&] { import_model(folder.path().string()); });
-  folder.write("generation_config.json", R"({"eos_token_id": [319, 1], "bos_token_id": 2})");
-  const ImportedModel model = import_model(folder.path().string());
+  const auto import_with = [&](const char* generation) {
+    folder.write("generation_config.json", generation);
+    return import_model(folder.path().string());
+  };
+  ImportedModel model = import_with(R"({"eos_token_id": [319, 1], "bos_token_id": 2})");
   EXPECT_EQ(model.eos_ids, (std::vector<int64_t>{1, 319}));
   EXPECT_EQ(model.bos_id, 2);
+  EXPECT_EQ(model.notes, Notes{});
+
+  model = import_with(R"({"eos_token_id": [1, 320], "bos_token_id": 320})");
+  EXPECT_EQ(model.eos_ids, std::vector<int64_t>{1});
+  EXPECT_EQ(model.bos_id, -1);
+  EXPECT_EQ(model.notes,
+            (Notes{"left out the BOS id 320, expected rows 0 to 319 of the embedding table",
+                   "left out the end-of-turn id 320, expected rows 0 to 319 of the embedding "
+                   "table"}));
+
+  model = import_with(R"({"eos_token_id": [-1, 7], "bos_token_id": -2})");
+  EXPECT_EQ(model.eos_ids, std::vector<int64_t>{7});
+  EXPECT_EQ(model.bos_id, -1);
+  EXPECT_EQ(model.notes,
+            (Notes{"left out the BOS id -2, expected rows 0 to 319 of the embedding table",
+                   "left out the end-of-turn id -1, expected rows 0 to 319 of the embedding "
+                   "table"}));
+
+  model = import_with(R"({"eos_token_id": [400, 320, 9223372036854775807]})");
+  EXPECT_EQ(model.eos_ids, std::vector<int64_t>{});
+  EXPECT_EQ(model.notes, Notes{"left out the end-of-turn id 320 and 2 more, expected rows 0 to 319 "
+                               "of the embedding table"});
+}
+
+TEST(Import, SpecialIdsOfAGgufThatAreNoTokensAreNoted) {
+  const TemporaryFolder folder;
+  GgufWriter writer =
+      test::tiny_llama_with_tokenizer({"<|begin|>", "<|endoftext|>", "a", "b", "ab"});
+  writer.add_u32("tokenizer.ggml.eot_token_id", 5);
+  const ImportedModel model = import_model(folder.write("m.gguf", writer.bytes()).string());
+  EXPECT_EQ(model.eos_ids, std::vector<int64_t>{1});
+  EXPECT_EQ(model.notes, std::vector<std::string>{"tokenizer.ggml.eot_token_id: expected 0 to 4, "
+                                                  "got 5: taken as absent"});
+}
+
+// Gemma 3's text checkpoints have the tokenizer of its multimodal ones, which has one token more
+// than the embedding table has rows.
+TEST(Import, TokenizersMayHaveMoreTokensThanTheEmbeddingTableHasRows) {
+  const TemporaryFolder folder;
+  GgufWriter writer = test::tiny_llama_with_tokenizer(
+      {"<|begin|>", "<|endoftext|>", "a", "b", "ab", "c", "d", "e", "f", "<|im_end|>"});
+  writer.add_u32("tokenizer.ggml.unknown_token_id", 8);
+  const ImportedModel model = import_model(folder.write("m.gguf", writer.bytes()).string());
+  ASSERT_TRUE(model.tokenizer.has_value());
+  EXPECT_EQ(model.tokenizer->tokens.size(), 10u);
+  EXPECT_EQ(model.tokenizer->unknown_id, -1);
+  EXPECT_EQ(model.tokenizer->eos_id, 1);
+  EXPECT_EQ(model.tokenizer->end_ids, std::vector<int64_t>{1});
+  EXPECT_EQ(model.eos_ids, std::vector<int64_t>{1});
+  EXPECT_EQ(model.bos_id, 0);
+  EXPECT_EQ(model.notes,
+            (std::vector<std::string>{
+                "left out the unknown id 8, expected rows 0 to 7 of the embedding table",
+                "left out the end-of-turn id 9, expected rows 0 to 7 of the embedding table"}));
 }
 
 TEST(Import, OtherSourcesAreRefusedWithWhatIsAccepted) {

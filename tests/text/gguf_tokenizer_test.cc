@@ -103,6 +103,34 @@ TEST(GgufTokenizer, EndIdsComeFromIdsAndNames) {
   EXPECT_EQ(tokenizer_from_gguf(source).end_ids, (Ids{5, 7, 2000, 2002}));
 }
 
+TEST(GgufTokenizer, IdsThatAreNoTokensAreTakenAsAbsent) {
+  GgufTokenizer source = gguf_of("qwen", "qwen2");  // of 2003 tokens
+  source.bos_id = 2003;
+  source.eos_id = -1;
+  source.eot_id = INT64_MAX;
+  source.eom_id = INT64_MIN;
+  source.unknown_id = 2002;
+  source.add_bos = source.add_eos = true;
+  std::vector<std::string> notes;
+  const TokenizerDefinition definition = tokenizer_from_gguf(source, &notes);
+  EXPECT_EQ(definition.bos_id, -1);
+  EXPECT_EQ(definition.eos_id, -1);
+  EXPECT_EQ(definition.unknown_id, 2002);
+  EXPECT_FALSE(definition.add_bos);
+  EXPECT_FALSE(definition.add_eos);
+  EXPECT_EQ(definition.end_ids, (Ids{2000, 2002}));  // by their names
+  ASSERT_EQ(notes.size(), 4u);
+  EXPECT_EQ(notes[0], "tokenizer.ggml.bos_token_id: expected 0 to 2002, got 2003: taken as absent");
+  EXPECT_EQ(error_of([&] { serialize_tokenizer(definition); }), "");
+
+  GgufTokenizer llama = sentencepiece_gguf({"a"});
+  llama.unknown_id = llama.bos_id = llama.eos_id = 1'000'000;
+  const TokenizerDefinition with_defaults = tokenizer_from_gguf(llama);
+  EXPECT_EQ(with_defaults.unknown_id, 0);
+  EXPECT_EQ(with_defaults.bos_id, 1);
+  EXPECT_EQ(with_defaults.eos_id, 2);
+}
+
 TEST(GgufTokenizer, RefusesByName) {
   const auto error = [](auto change) {
     GgufTokenizer source = gguf_of("qwen", "qwen2");
@@ -121,9 +149,6 @@ TEST(GgufTokenizer, RefusesByName) {
   EXPECT_NE(error([](auto& s) { s.token_types.pop_back(); }), "");
   EXPECT_NE(error([](auto& s) { s.token_types[3] = 7; }), "");
   EXPECT_NE(error([](auto& s) { s.token_types[3] = -1; }), "");
-  EXPECT_NE(error([](auto& s) { s.bos_id = 2003; }), "");
-  EXPECT_NE(error([](auto& s) { s.eos_id = -1; }), "");
-  EXPECT_NE(error([](auto& s) { s.eot_id = INT64_MAX; }), "");
 
   GgufTokenizer llama = sentencepiece_gguf({"a"});
   llama.scores.pop_back();

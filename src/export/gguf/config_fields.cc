@@ -92,23 +92,49 @@ ModelConfig read_gguf_sizes(const GgufKeys& keys) {
   return config;
 }
 
+namespace {
+
+void read_yarn(const GgufKeys& keys, RotaryConfig& rotary) {
+  rotary.scaling = RotaryConfig::Scaling::kYarn;
+  rotary.original_max_positions = keys.integer("rope.scaling.original_context_length").value_or(0);
+  if (rotary.original_max_positions == 0)
+    rotary.original_max_positions = keys.required_integer("context_length");
+  rotary.beta_fast = keys.number("rope.scaling.yarn_beta_fast").value_or(32.0);
+  rotary.beta_slow = keys.number("rope.scaling.yarn_beta_slow").value_or(1.0);
+  // The converter writes an attention_factor of config.json, which is the whole of it, under the
+  // first name; the second multiplies what is computed.
+  rotary.attention_factor =
+      keys.number("rope.scaling.yarn_attn_factor").value_or(yarn_attention_factor(rotary.factor)) *
+      keys.number("rope.scaling.attn_factor").value_or(1.0);
+  keys.refuse_number("rope.scaling.yarn_ext_factor", 1);
+  keys.refuse_number("rope.scaling.yarn_log_multiplier");
+}
+
+void read_scaling(const GgufKeys& keys, RotaryConfig& rotary) {
+  const std::string_view scaling = keys.string("rope.scaling.type").value_or("linear");
+  if (scaling != "yarn") keys.refuse_number("rope.scaling.attn_factor", 1);
+  if (scaling == "none") return;
+  // Older files have another name for the factor. 0 stands for none.
+  const auto older_factor = keys.number("rope.scale_linear");
+  rotary.factor = keys.number("rope.scaling.factor").value_or(older_factor.value_or(1.0));
+  if (rotary.factor == 0) rotary.factor = 1.0;
+  if (scaling == "yarn") {
+    read_yarn(keys, rotary);
+    return;
+  }
+  if (scaling != "linear")
+    fail(ErrorCode::kUnsupported, "{}: {}: expected none, linear or yarn, got {}",
+         keys.file().name(), keys.full("rope.scaling.type"), quote(scaling));
+  if (rotary.factor != 1.0) rotary.scaling = RotaryConfig::Scaling::kLinear;
+}
+
+}  // namespace
+
 RotaryConfig read_gguf_rotary(const GgufKeys& keys, double default_theta) {
   const GgufFile& file = keys.file();
   RotaryConfig rotary;
   rotary.theta = keys.number("rope.freq_base").value_or(default_theta);
-  const std::string_view scaling = keys.string("rope.scaling.type").value_or("none");
-  // Older files have the factor alone.
-  const double older_factor = keys.number("rope.scale_linear").value_or(1.0);
-  if (scaling == "linear") {
-    rotary.factor = keys.number("rope.scaling.factor").value_or(older_factor);
-    if (rotary.factor != 1.0) rotary.scaling = RotaryConfig::Scaling::kLinear;
-  } else if (scaling == "none") {
-    rotary.factor = older_factor;
-    if (rotary.factor != 1.0) rotary.scaling = RotaryConfig::Scaling::kLinear;
-  } else {
-    fail(ErrorCode::kUnsupported, "{}: {}: expected none or linear, got {}", file.name(),
-         keys.full("rope.scaling.type"), quote(scaling));
-  }
+  read_scaling(keys, rotary);
   if (const GgufTensor* divisors = file.find_tensor("rope_freqs.weight")) {
     if (divisors->type != WeightType::kF32 || divisors->shape.size() != 1)
       fail(ErrorCode::kUnsupported, "{}: tensor 'rope_freqs.weight': expected a vector of f32",

@@ -125,6 +125,7 @@ struct GgufFile::Part {
 GgufFile::Part GgufFile::read_part(const std::filesystem::path& path) {
   Part part;
   part.name = path.filename().string();
+  paths_.push_back(path);
   const auto bytes = files_.emplace_back(path).bytes();
   ByteCursor cursor(bytes, part.name);
   const auto magic = cursor.take(4, "the magic \"GGUF\"");
@@ -215,6 +216,7 @@ void GgufFile::open_split(const std::filesystem::path& path, const Part& first) 
          first.name, number, parts, suffix);
   const std::string prefix = name_.substr(0, name_.size() - suffix.size());
   files_.clear();
+  paths_.clear();
   values_.clear();
   for (int64_t i = 0; i < parts; ++i) {
     const auto part_path =

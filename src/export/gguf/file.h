@@ -62,6 +62,8 @@ class GgufFile {
   explicit GgufFile(const std::filesystem::path& path);
 
   const std::string& name() const { return name_; }  ///< file name, for messages and provenance
+  /// The file, or every part of a split one in order.
+  const std::vector<std::filesystem::path>& paths() const { return paths_; }
   const std::vector<GgufTensor>& tensors() const { return tensors_; }
   /// The tensor of that name, or null.
   const GgufTensor* find_tensor(std::string_view tensor_name) const;
@@ -90,6 +92,7 @@ class GgufFile {
   const GgufValue* find(std::string_view key) const;
 
   std::string name_;
+  std::vector<std::filesystem::path> paths_;
   std::vector<MappedFile> files_;
   std::map<std::string_view, GgufValue> values_;  ///< of the first part
   std::vector<GgufTensor> tensors_;               ///< in file order

@@ -8,7 +8,8 @@
 
 namespace gumbel {
 
-std::optional<TokenizerDefinition> read_gguf_tokenizer(const GgufFile& file) {
+std::optional<TokenizerDefinition> read_gguf_tokenizer(const GgufFile& file,
+                                                       std::vector<std::string>& notes) {
   const std::string prefix = "tokenizer.ggml.";
   const auto model = file.string(prefix + "model");
   if (!model || *model == "none" || *model == "no_vocab") return std::nullopt;
@@ -34,7 +35,8 @@ std::optional<TokenizerDefinition> read_gguf_tokenizer(const GgufFile& file) {
   tokenizer.add_bos = file.boolean(prefix + "add_bos_token");
   tokenizer.add_eos = file.boolean(prefix + "add_eos_token");
   tokenizer.add_space_prefix = file.boolean(prefix + "add_space_prefix");
-  return with_file_name(file.name(), [&] { return tokenizer_from_gguf(std::move(tokenizer)); });
+  return with_file_name(file.name(),
+                        [&] { return tokenizer_from_gguf(std::move(tokenizer), &notes); });
 }
 
 std::string read_gguf_chat_template(const GgufFile& file) {

@@ -26,7 +26,7 @@ ModelConfig read_common(const JsonFields& fields) {
   config.max_positions = fields.required_integer("max_position_embeddings");
   config.rms_norm_epsilon = fields.number("rms_norm_eps").value_or(1e-6);
   config.tied_embeddings = fields.boolean("tie_word_embeddings").value_or(false);
-  config.rotary = read_rotary(fields, 10000.0);
+  config.rotary = read_rotary(fields, 10000.0, config.max_positions);
   config.rotary_local = config.rotary;
   require_string(fields, "hidden_act", "silu");
   refuse_enabled(fields, "attention_bias");
@@ -76,8 +76,8 @@ ModelConfig read_gemma3(const JsonFields& fields) {
   config.attention_scale = 1.0 / std::sqrt(fields.number("query_pre_attn_scalar").value_or(256.0));
   config.sliding_window = fields.integer("sliding_window").value_or(4096);
   config.tied_embeddings = fields.boolean("tie_word_embeddings").value_or(true);
-  config.rotary = read_rotary(fields, 1'000'000.0);
-  config.rotary_local = read_local_rotary(fields);
+  config.rotary = read_rotary(fields, 1'000'000.0, config.max_positions);
+  config.rotary_local = read_local_rotary(fields, config.max_positions);
   require_string(fields, "hidden_activation", "gelu_pytorch_tanh");
   require_string(fields, "hidden_act", "gelu_pytorch_tanh");
   refuse_enabled(fields, "attention_bias");

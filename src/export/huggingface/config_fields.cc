@@ -27,7 +27,38 @@ void require_string(const JsonFields& fields, std::string_view key, std::string_
          quote(*value));
 }
 
-void read_scaling(const JsonFields& fields, RotaryConfig& rotary) {
+namespace {
+
+// What 0 and null stand for, and an absent key.
+double number_or(const JsonFields& fields, std::string_view key, double otherwise) {
+  const double value = fields.number(key).value_or(0);
+  return value != 0 ? value : otherwise;
+}
+
+void read_yarn(const JsonFields& fields, const Context& context, RotaryConfig& rotary) {
+  rotary.scaling = RotaryConfig::Scaling::kYarn;
+  rotary.original_max_positions =
+      context.original_positions
+          ? *context.original_positions
+          : fields.integer("original_max_position_embeddings").value_or(context.positions);
+  // A context of 0 gives a factor that verify_config refuses.
+  rotary.factor = fields.number("factor").value_or(
+      static_cast<double>(context.positions) / static_cast<double>(rotary.original_max_positions));
+  rotary.beta_fast = number_or(fields, "beta_fast", 32.0);
+  rotary.beta_slow = number_or(fields, "beta_slow", 1.0);
+  rotary.truncate = fields.boolean("truncate").value_or(true);
+  const double scale = number_or(fields, "mscale", 0);
+  const double scale_all = number_or(fields, "mscale_all_dim", 0);
+  const bool both = scale != 0 && scale_all != 0;
+  rotary.attention_factor = fields.number("attention_factor")
+                                .value_or(both ? yarn_attention_factor(rotary.factor, scale) /
+                                                     yarn_attention_factor(rotary.factor, scale_all)
+                                               : yarn_attention_factor(rotary.factor));
+}
+
+}  // namespace
+
+void read_scaling(const JsonFields& fields, const Context& context, RotaryConfig& rotary) {
   std::string type = "default";
   if (const auto spelled = fields.string("rope_type")) {
     type = *spelled;
@@ -52,34 +83,44 @@ void read_scaling(const JsonFields& fields, RotaryConfig& rotary) {
     rotary.factor = fields.required_number("factor");
     rotary.low_frequency_factor = fields.required_number("low_freq_factor");
     rotary.high_frequency_factor = fields.required_number("high_freq_factor");
-    rotary.original_max_positions = fields.required_integer("original_max_position_embeddings");
+    rotary.original_max_positions =
+        context.original_positions ? *context.original_positions
+                                   : fields.required_integer("original_max_position_embeddings");
+    return;
+  }
+  if (type == "yarn") {
+    read_yarn(fields, context, rotary);
     return;
   }
   fail(ErrorCode::kUnsupported,
-       "{}: rope type {} is not supported, expected default, linear, llama3 or proportional",
+       "{}: rope type {} is not supported, expected default, linear, llama3, yarn or proportional",
        fields.where(), quote(type));
 }
 
-RotaryConfig read_rotary(const JsonFields& fields, double default_theta) {
+RotaryConfig read_rotary(const JsonFields& fields, double default_theta, int64_t max_positions) {
   RotaryConfig rotary;
+  Context context{max_positions, fields.integer("original_max_position_embeddings")};
   rotary.theta = fields.number("rope_theta").value_or(default_theta);
   if (auto parameters = fields.object("rope_parameters")) {
-    if (auto full = parameters->object("full_attention")) parameters = full;
+    if (auto full = parameters->object("full_attention")) {
+      parameters = full;
+      context.original_positions.reset();
+    }
     rotary.theta = parameters->number("rope_theta").value_or(rotary.theta);
-    read_scaling(*parameters, rotary);
+    read_scaling(*parameters, context, rotary);
   } else if (const auto scaling = fields.object("rope_scaling")) {
-    read_scaling(*scaling, rotary);
+    read_scaling(*scaling, context, rotary);
   }
   return rotary;
 }
 
-RotaryConfig read_local_rotary(const JsonFields& fields) {
+RotaryConfig read_local_rotary(const JsonFields& fields, int64_t max_positions) {
   RotaryConfig rotary;
   rotary.theta = fields.number("rope_local_base_freq").value_or(10000.0);
   if (const auto parameters = fields.object("rope_parameters"))
     if (const auto sliding = parameters->object("sliding_attention")) {
       rotary.theta = sliding->number("rope_theta").value_or(rotary.theta);
-      read_scaling(*sliding, rotary);
+      read_scaling(*sliding, {max_positions}, rotary);
     }
   return rotary;
 }

@@ -17,13 +17,21 @@ void refuse_number(const JsonFields& fields, std::string_view key);
 /// Where the key is there, it must have this value.
 void require_string(const JsonFields& fields, std::string_view key, std::string_view expected);
 
+/// The context of a model, and that before it was stretched where the configuration states it
+/// outside of the rule that stretches it.
+struct Context {
+  int64_t positions = 0;
+  std::optional<int64_t> original_positions = std::nullopt;
+};
+
 /// Reads the rule by which frequencies are scaled: from a rope_scaling object, or a rope_parameters
 /// one.
-void read_scaling(const JsonFields& fields, RotaryConfig& rotary);
+void read_scaling(const JsonFields& fields, const Context& context, RotaryConfig& rotary);
 /// The rotary embedding of all layers, or of the full-attention ones where they differ.
-RotaryConfig read_rotary(const JsonFields& fields, double default_theta);
+/// `max_positions` is the context of the model.
+RotaryConfig read_rotary(const JsonFields& fields, double default_theta, int64_t max_positions);
 /// The rotary embedding of Gemma's sliding-window layers, which rope_scaling leaves alone.
-RotaryConfig read_local_rotary(const JsonFields& fields);
+RotaryConfig read_local_rotary(const JsonFields& fields, int64_t max_positions);
 
 /// num_hidden_layers, checked before anything is allocated for so many.
 int64_t read_layer_count(const JsonFields& fields, std::optional<int64_t> otherwise = std::nullopt);

@@ -34,9 +34,9 @@ ModelConfig read_gemma4(const JsonFields& fields) {
     if (const auto full = parameters->object("full_attention")) {
       config.rotary = RotaryConfig{};
       config.rotary.theta = full->number("rope_theta").value_or(1'000'000.0);
-      read_scaling(*full, config.rotary);
+      read_scaling(*full, {config.max_positions}, config.rotary);
     }
-  config.rotary_local = read_local_rotary(fields);
+  config.rotary_local = read_local_rotary(fields, config.max_positions);
 
   config.layer_kinds =
       read_layer_types(fields, {"sliding_attention", "full_attention"})

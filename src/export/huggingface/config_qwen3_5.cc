@@ -25,10 +25,11 @@ ModelConfig read_common(const JsonFields& fields, int64_t hidden_size, int64_t l
   // Text has one position for all three of the axes that mrope_section tells apart.
   config.rotary.partial_factor = fields.number("partial_rotary_factor").value_or(0.25);
   config.rotary.theta = fields.number("rope_theta").value_or(10'000'000.0);
+  const Context context{config.max_positions, fields.integer("original_max_position_embeddings")};
   for (const char* key : {"rope_scaling", "rope_parameters"})
     if (const auto parameters = fields.object(key)) {
       config.rotary.theta = parameters->number("rope_theta").value_or(config.rotary.theta);
-      read_scaling(*parameters, config.rotary);
+      read_scaling(*parameters, context, config.rotary);
     }
   config.rotary_local = config.rotary;
 

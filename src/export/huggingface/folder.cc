@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "base/error.h"
 #include "base/json_fields.h"
+#include "base/output_file.h"
 #include "export/huggingface/strict_json.h"
+#include "program/program_file.h"
 
 namespace gumbel {
 namespace {
@@ -17,12 +18,8 @@ bool file_exists(const std::filesystem::path& path) {
 void add_ids(const JsonFields& fields, GenerationIds& ids) {
   if (const auto bos = fields.integer_or_list("bos_token_id"); bos && !bos->empty())
     ids.bos_id = bos->front();
-  for (const int64_t id : fields.integer_or_list("eos_token_id").value_or(std::vector<int64_t>{})) {
-    if (id < 0)
-      fail(ErrorCode::kCorruptFile, "{}: eos_token_id: expected ids of at least 0, got {}",
-           fields.where(), id);
-    ids.eos_ids.push_back(id);
-  }
+  if (const auto ends = fields.integer_or_list("eos_token_id"))
+    ids.eos_ids.insert(ids.eos_ids.end(), ends->begin(), ends->end());
 }
 
 }  // namespace
@@ -59,6 +56,19 @@ std::string read_chat_template(const std::filesystem::path& folder) {
     }
   }
   return "";
+}
+
+std::vector<std::filesystem::path> list_source_files(const std::filesystem::path& folder) {
+  const std::string temporary = OutputFile::temporary_path({}).string();
+  std::vector<std::filesystem::path> files;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::filesystem::path& path = entry.path();
+    if (entry.is_regular_file(ignored) && !path.string().ends_with(temporary) &&
+        !begins_as_program(path))
+      files.push_back(path);
+  }
+  return files;
 }
 
 }  // namespace gumbel

@@ -1,5 +1,6 @@
 #include "export/huggingface/safetensors_checkpoint.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -24,6 +25,9 @@ std::string canonical_name(const std::string& name) {
     if (name.starts_with(prefix)) return std::string(plain) + name.substr(prefix.size());
   return name;
 }
+
+/// The embedding table, which is also the LM head where the two are tied.
+constexpr std::string_view kTable = "model.embed_tokens.weight";
 
 /// Whether the weights of a norm are stored as what is added to 1.
 bool is_zero_centered(std::string_view name, std::string_view architecture) {
@@ -95,9 +99,13 @@ class SafetensorsCheckpoint : public CheckpointIndex {
  public:
   SafetensorsCheckpoint(SafetensorsFile file, const ModelConfig& config, const std::string& source)
       : CheckpointIndex(source), file_(std::move(file)) {
+    const bool has_table =
+        std::any_of(file_.tensors().begin(), file_.tensors().end(),
+                    [](const auto& entry) { return canonical_name(entry.first) == kTable; });
     for (const auto& [name, tensor] : file_.tensors()) {
       if (!skipped_part(name).empty()) continue;
-      const std::string canonical = canonical_name(name);
+      std::string canonical = canonical_name(name);
+      if (canonical == "lm_head.weight" && config.tied_embeddings && !has_table) canonical = kTable;
       const bool add_one = is_zero_centered(canonical, config.architecture);
       add(canonical, std::make_unique<SafetensorsCheckpointTensor>(tensor, add_one, source));
       constexpr std::string_view kGateUp = "gate_up_proj";

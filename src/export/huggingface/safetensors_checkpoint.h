@@ -21,8 +21,10 @@ std::string_view skipped_part(std::string_view name);
 /// A checkpoint over `file`, without skipped parts. The prefixes by which multimodal checkpoints
 /// set their language model apart are taken off. Gemma 3 and Qwen3.5 store most norm weights as w
 /// and multiply by 1 + w: these are read as 1 + w in float32. Experts' "gate_up_proj" is also there
-/// as its two halves. Tensors of other dtypes are there until asked for: tensor() then throws
-/// Error(kUnsupported) that names the dtype. `source` begins messages.
+/// as its two halves. Where `config` ties the LM head to the embedding table, and the head is all
+/// that is stored, it is found under the table's name. Tensors of other dtypes are there until
+/// asked for: tensor() then throws Error(kUnsupported) that names the dtype. `source` begins
+/// messages.
 std::unique_ptr<Checkpoint> safetensors_checkpoint(SafetensorsFile file, const ModelConfig& config,
                                                    std::string_view source);
 

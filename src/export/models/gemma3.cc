@@ -26,6 +26,8 @@ ValueId build_gemma3(MethodBuilder& g, const ModelConfig& config, ModelInputs in
     SelfAttention block;
     block.prefix = prefix + "self_attn.";
     block.rotary_table = sliding ? rotary_sliding : rotary_full;
+    block.attention_scale =
+        stretched_attention_scale(config, sliding ? config.rotary_local : config.rotary);
     block.window = sliding ? config.sliding_window : 0;
     block.norm_heads = true;
 

@@ -60,7 +60,8 @@ ValueId attention(MethodBuilder& g, const ModelConfig& config, ModelInputs input
     v = g.rms_norm(v, fmt::format("ones_{}", layer.head_dim), ones, epsilon);
     g.cache_update(k, v, inputs.input_pos, cache);
   }
-  const auto scale = static_cast<float>(config.attention_scale);
+  const auto scale = static_cast<float>(
+      stretched_attention_scale(config, layer.sliding ? config.rotary_local : config.rotary));
   const ValueId attended = g.join_heads(g.attention(q, inputs.input_pos, cache, scale));
   return g.linear(attended, prefix + "o_proj.weight", config.hidden_size);
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -22,6 +23,26 @@ double llama3_frequency(const RotaryConfig& rotary, double frequency) {
   return (1.0 - blend) * frequency / rotary.factor + blend * frequency;
 }
 
+// YaRN: the share, 0 to 1, of the stretched frequency in that of pair `i` of `dim` / 2.
+double yarn_blend(const RotaryConfig& rotary, int64_t dim, int64_t i) {
+  // The pair, a real number, that turns `turns` times over the original context.
+  const auto pair_of = [&](double turns) {
+    const double length = static_cast<double>(rotary.original_max_positions) / turns;
+    return static_cast<double>(dim) * std::log(length / (2.0 * std::numbers::pi)) /
+           (2.0 * std::log(rotary.theta));
+  };
+  double low = pair_of(rotary.beta_fast);
+  double high = pair_of(rotary.beta_slow);
+  if (rotary.truncate) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, static_cast<double>(dim - 1));
+  if (low == high) high += 0.001;
+  return std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
+}
+
 }  // namespace
 
 std::vector<float> rotary_frequencies(const RotaryConfig& rotary, int64_t head_dim) {
@@ -34,12 +55,20 @@ std::vector<float> rotary_frequencies(const RotaryConfig& rotary, int64_t head_d
     if (rotary.scaling == RotaryConfig::Scaling::kLinear) frequency /= rotary.factor;
     if (rotary.scaling == RotaryConfig::Scaling::kLlama3)
       frequency = llama3_frequency(rotary, frequency);
+    if (rotary.scaling == RotaryConfig::Scaling::kYarn) {
+      const double blend = yarn_blend(rotary, dim, i);
+      frequency = (1.0 - blend) * frequency + blend * frequency / rotary.factor;
+    }
     if (!rotary.divisors.empty())
       frequency /= static_cast<double>(rotary.divisors[static_cast<size_t>(i)]);
     if (i >= rotated / 2) frequency = 0;
     frequencies.push_back(static_cast<float>(frequency));
   }
   return frequencies;
+}
+
+double stretched_attention_scale(const ModelConfig& config, const RotaryConfig& rotary) {
+  return config.attention_scale * rotary.attention_factor * rotary.attention_factor;
 }
 
 ValueId self_attention(MethodBuilder& g, const ModelConfig& config, ModelInputs inputs, ValueId x,
@@ -65,7 +94,7 @@ ValueId self_attention(MethodBuilder& g, const ModelConfig& config, ModelInputs 
   spec.window = block.window;
   const int32_t cache = g.program().kv_cache(spec);
   g.cache_update(k, v, inputs.input_pos, cache);
-  const auto scale = static_cast<float>(config.attention_scale);
+  const auto scale = static_cast<float>(block.attention_scale);
   const ValueId attended = g.join_heads(g.attention(q, inputs.input_pos, cache, scale));
   return g.linear(attended, prefix + "o_proj.weight", config.hidden_size);
 }
@@ -102,6 +131,7 @@ ValueId pre_norm_decoder(MethodBuilder& g, const ModelConfig& config, ModelInput
     SelfAttention block;
     block.prefix = prefix + "self_attn.";
     block.rotary_table = rotary;
+    block.attention_scale = stretched_attention_scale(config, config.rotary);
     block.norm_heads = norm_heads;
 
     ValueId h = g.rms_norm(x, prefix + "input_layernorm.weight", epsilon);

@@ -11,14 +11,20 @@
 namespace gumbel {
 
 /// The rotary frequencies of a head, theta^(-2 i / D), scaled as `rotary` says (RoFormer; Llama
-/// 3.1's rule as in Hugging Face's modeling_rope_utils). [head_dim / 2] of them; where only a part
-/// of the head is rotated, [D / 2] of that part, or, proportionally, zeros for the other pairs.
+/// 3.1's rule and YaRN as in Hugging Face's modeling_rope_utils). [head_dim / 2] of them; where
+/// only a part of the head is rotated, [D / 2] of that part, or, proportionally, zeros for the
+/// other pairs.
 std::vector<float> rotary_frequencies(const RotaryConfig& rotary, int64_t head_dim);
+
+/// The scale of attention scores in layers with this rotary embedding, which rotates whole heads:
+/// YaRN's factor multiplies both queries and keys.
+double stretched_attention_scale(const ModelConfig& config, const RotaryConfig& rotary);
 
 /// What one self-attention block needs to know.
 struct SelfAttention {
   std::string prefix;  ///< of its weights: "model.layers.0.self_attn."
   ValueId rotary_table = 0;
+  double attention_scale = 0;
   int64_t window = 0;       ///< 0: all earlier positions
   bool norm_heads = false;  ///< RMS norm of every query and key head (Henry et al. 2020)
 };

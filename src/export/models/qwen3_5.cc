@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -11,10 +12,22 @@
 namespace gumbel {
 namespace {
 
+// The norm of query or key heads. YaRN's factor multiplies the elements that are rotated, the first
+// of a head, after the norm: it is part of their weights.
+ValueId head_norm(MethodBuilder& g, const ModelConfig& config, ValueId x, const std::string& name) {
+  const RotaryConfig& rotary = config.rotary;
+  if (rotary.attention_factor == 1.0) return g.rms_norm(x, name, config.rms_norm_epsilon);
+  std::vector<float> weights = g.program().values(name, {config.head_dim});
+  const auto rotated =
+      static_cast<int64_t>(rotary.partial_factor * static_cast<double>(config.head_dim));
+  for (int64_t i = 0; i < rotated; ++i)
+    weights[static_cast<size_t>(i)] *= static_cast<float>(rotary.attention_factor);
+  return g.rms_norm(x, name, std::move(weights), config.rms_norm_epsilon);
+}
+
 // Attention whose output passes a gate, half of what the query projection computes.
 ValueId attention(MethodBuilder& g, const ModelConfig& config, ModelInputs inputs, ValueId x,
                   ValueId rotary_table, const std::string& prefix) {
-  const double epsilon = config.rms_norm_epsilon;
   const int64_t dim = config.head_dim;
   const int64_t key_width = config.kv_heads * dim;
   const ValueId q_and_gate =
@@ -24,8 +37,8 @@ ValueId attention(MethodBuilder& g, const ModelConfig& config, ModelInputs input
   ValueId k = g.split_heads(g.linear(x, prefix + "k_proj.weight", key_width), config.kv_heads);
   const ValueId v =
       g.split_heads(g.linear(x, prefix + "v_proj.weight", key_width), config.kv_heads);
-  q = g.rotary(g.rms_norm(q, prefix + "q_norm.weight", epsilon), rotary_table);
-  k = g.rotary(g.rms_norm(k, prefix + "k_norm.weight", epsilon), rotary_table);
+  q = g.rotary(head_norm(g, config, q, prefix + "q_norm.weight"), rotary_table);
+  k = g.rotary(head_norm(g, config, k, prefix + "k_norm.weight"), rotary_table);
 
   KvCacheSpec spec;
   spec.name = prefix + "kv_cache";

@@ -69,6 +69,63 @@ TEST(GgufConfig, LinearScalingAndPerLayerArrays) {
   EXPECT_EQ(c.kv_heads, 2);
 }
 
+// llama.cpp's loader: without a type, a factor is linear, by either name; "none" switches it off.
+TEST(GgufConfig, FactorsWithoutATypeAreLinear) {
+  for (const char* key : {"llama.rope.scaling.factor", "llama.rope.scale_linear"}) {
+    const auto read_with = [&](float factor, const char* type) {
+      return read("llama",
+                  [&](GgufWriter& w) {
+                    w.add_f32(key, factor);
+                    if (type != nullptr) w.add_string("llama.rope.scaling.type", type);
+                  })
+          .rotary;
+    };
+    for (const char* type : {static_cast<const char*>(nullptr), "linear"}) {
+      EXPECT_EQ(read_with(4.0f, type).scaling, RotaryConfig::Scaling::kLinear);
+      EXPECT_EQ(read_with(4.0f, type).factor, 4.0);
+      for (const float none : {0.0f, 1.0f})
+        EXPECT_EQ(read_with(none, type).scaling, RotaryConfig::Scaling::kNone);
+    }
+    EXPECT_EQ(read_with(4.0f, "none").scaling, RotaryConfig::Scaling::kNone);
+    EXPECT_EQ(read_with(4.0f, "none").factor, 1.0);
+  }
+}
+
+TEST(GgufConfig, Yarn) {
+  const auto read_with = [](const std::function<void(GgufWriter&)>& more) {
+    return read("llama",
+                [&](GgufWriter& w) {
+                  w.add_string("llama.rope.scaling.type", "yarn");
+                  w.add_f32("llama.rope.scaling.factor", 8.0f);
+                  more(w);
+                })
+        .rotary;
+  };
+  const RotaryConfig defaults = read_with([](GgufWriter&) {});
+  EXPECT_EQ(defaults.scaling, RotaryConfig::Scaling::kYarn);
+  EXPECT_EQ(defaults.factor, 8.0);
+  EXPECT_EQ(defaults.original_max_positions, 64);
+  EXPECT_EQ(defaults.beta_fast, 32.0);
+  EXPECT_EQ(defaults.beta_slow, 1.0);
+  EXPECT_TRUE(defaults.truncate);
+  EXPECT_NEAR(defaults.attention_factor, 1.2079441541679836, 1e-12);  // 1 + ln(8) / 10
+  const RotaryConfig given = read_with([](GgufWriter& w) {
+    w.add_u32("llama.rope.scaling.original_context_length", 16);
+    w.add_f32("llama.rope.scaling.yarn_beta_fast", 8.0f);
+    w.add_f32("llama.rope.scaling.yarn_beta_slow", 2.0f);
+    w.add_f32("llama.rope.scaling.yarn_attn_factor", 1.5f);
+    w.add_f32("llama.rope.scaling.yarn_ext_factor", 1.0f);
+    w.add_f32("llama.rope.scaling.yarn_log_multiplier", 0.0f);
+  });
+  EXPECT_EQ(given.original_max_positions, 16);
+  EXPECT_EQ(given.beta_fast, 8.0);
+  EXPECT_EQ(given.beta_slow, 2.0);
+  EXPECT_EQ(given.attention_factor, 1.5);
+  const RotaryConfig multiplied =
+      read_with([](GgufWriter& w) { w.add_f32("llama.rope.scaling.attn_factor", 0.5f); });
+  EXPECT_NEAR(multiplied.attention_factor, 1.2079441541679836 / 2, 1e-12);
+}
+
 TEST(GgufConfig, Qwen3) {
   const ModelConfig c = read("qwen3", [](GgufWriter& w) {
     w.add_u32("qwen3.attention.key_length", 16);
@@ -145,8 +202,25 @@ TEST(GgufConfig, WhatAFamilyCannotHonourIsRefusedByName) {
   refuses(ErrorCode::kNotFound, "gemma3", "gemma3.attention.sliding_window is missing", none);
   refuses(kUnsupported, "llama", "llama.expert_count",
           [](GgufWriter& w) { w.add_u32("llama.expert_count", 8); });
-  refuses(kUnsupported, "llama", "llama.rope.scaling.type: expected none or linear, got 'yarn'",
-          [](GgufWriter& w) { w.add_string("llama.rope.scaling.type", "yarn"); });
+  refuses(kUnsupported, "llama",
+          "llama.rope.scaling.type: expected none, linear or yarn, got 'longrope'",
+          [](GgufWriter& w) { w.add_string("llama.rope.scaling.type", "longrope"); });
+  refuses(kUnsupported, "llama", "llama.rope.scaling.attn_factor is not supported, expected 1",
+          [](GgufWriter& w) { w.add_f32("llama.rope.scaling.attn_factor", 1.5f); });
+  const auto yarn_with = [](const char* key, float value) {
+    return [=](GgufWriter& w) {
+      w.add_string("llama.rope.scaling.type", "yarn");
+      w.add_f32(std::string("llama.rope.scaling.") + key, value);
+    };
+  };
+  refuses(kUnsupported, "llama", "yarn_ext_factor is not supported, expected 1, got 0.5",
+          yarn_with("yarn_ext_factor", 0.5f));
+  refuses(kUnsupported, "llama", "yarn_log_multiplier is not supported",
+          yarn_with("yarn_log_multiplier", 0.1f));
+  refuses(kCorrupt, "llama", "beta_fast: expected", yarn_with("yarn_beta_fast", -1.0f));
+  refuses(kCorrupt, "llama", "beta_slow: expected", yarn_with("yarn_beta_slow", 0.0f));
+  refuses(kCorrupt, "llama", "attention_factor: expected", yarn_with("yarn_attn_factor", 0.0f));
+  refuses(kCorrupt, "llama", "rotary scaling factor: expected", yarn_with("factor", -2.0f));
   refuses(kUnsupported, "llama", "rope.dimension_count: expected key_length 8, got 4",
           [](GgufWriter& w) { w.add_u32("llama.rope.dimension_count", 4); });
   refuses(kUnsupported, "llama", "llama.attention.value_length: expected key_length 8, got 4",

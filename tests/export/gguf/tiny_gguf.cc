@@ -3,17 +3,13 @@
 #include "base/float16.h"
 
 namespace gumbel::test {
-namespace {
 
-/// Rows of 32 columns in q4_0, whose scale is the row's number plus one.
-std::string q4_0_rows(int rows) {
+std::string tiny_q4_0_rows(int rows) {
   std::string data;
   for (int row = 0; row < rows; ++row)
     data += encode(f32_to_f16(static_cast<float>(row + 1))) + std::string(16, '\x98');
   return data;
 }
-
-}  // namespace
 
 GgufWriter tiny_llama() {
   GgufWriter writer;
@@ -26,17 +22,17 @@ GgufWriter tiny_llama() {
   writer.add_u32("llama.context_length", 64);
   writer.add_f32("llama.attention.layer_norm_rms_epsilon", 1e-5f);
   const std::vector<float> ones(32, 1.0f);
-  writer.add_tensor("token_embd.weight", {32, 8}, 2, q4_0_rows(8));
+  writer.add_tensor("token_embd.weight", {32, 8}, 2, tiny_q4_0_rows(8));
   writer.add_f32_tensor("output_norm.weight", {32}, ones);
   writer.add_f32_tensor("blk.0.attn_norm.weight", {32}, ones);
   writer.add_f32_tensor("blk.0.ffn_norm.weight", {32}, ones);
-  writer.add_tensor("blk.0.attn_q.weight", {32, 32}, 2, q4_0_rows(32));
-  writer.add_tensor("blk.0.attn_k.weight", {32, 16}, 2, q4_0_rows(16));
-  writer.add_tensor("blk.0.attn_v.weight", {32, 16}, 2, q4_0_rows(16));
-  writer.add_tensor("blk.0.attn_output.weight", {32, 32}, 2, q4_0_rows(32));
-  writer.add_tensor("blk.0.ffn_gate.weight", {32, 32}, 2, q4_0_rows(32));
-  writer.add_tensor("blk.0.ffn_up.weight", {32, 32}, 2, q4_0_rows(32));
-  writer.add_tensor("blk.0.ffn_down.weight", {32, 32}, 2, q4_0_rows(32));
+  writer.add_tensor("blk.0.attn_q.weight", {32, 32}, 2, tiny_q4_0_rows(32));
+  writer.add_tensor("blk.0.attn_k.weight", {32, 16}, 2, tiny_q4_0_rows(16));
+  writer.add_tensor("blk.0.attn_v.weight", {32, 16}, 2, tiny_q4_0_rows(16));
+  writer.add_tensor("blk.0.attn_output.weight", {32, 32}, 2, tiny_q4_0_rows(32));
+  writer.add_tensor("blk.0.ffn_gate.weight", {32, 32}, 2, tiny_q4_0_rows(32));
+  writer.add_tensor("blk.0.ffn_up.weight", {32, 32}, 2, tiny_q4_0_rows(32));
+  writer.add_tensor("blk.0.ffn_down.weight", {32, 32}, 2, tiny_q4_0_rows(32));
   return writer;
 }
 

@@ -11,8 +11,12 @@ namespace gumbel::test {
 /// the projections decodes to a value that tells its row.
 GgufWriter tiny_llama();
 
-/// tiny_llama with a byte-level tokenizer of these tokens (at most 8 are right), of which those
-/// that begin with "<|" are control tokens, token 0 is BOS and token 1 EOS; and the chat template
+/// The data of such a matrix: rows of 32 columns in q4_0, whose scale is the row's number plus one.
+std::string tiny_q4_0_rows(int rows);
+
+/// tiny_llama with a byte-level tokenizer of these tokens (the embedding table has 8 rows), of
+/// which those that begin with "<|" are control tokens, token 0 is BOS and token 1 EOS; and the
+/// chat template
 /// "{{ x }}".
 GgufWriter tiny_llama_with_tokenizer(const std::vector<std::string>& tokens);
 

@@ -74,7 +74,7 @@ TEST(HfConfigGemma4, DefaultsOfWhatAFileLeavesOut) {
   EXPECT_EQ(c.layer_kinds,
             (std::vector{kSliding, kSliding, kSliding, kSliding, kSliding, kFull, kFull}));
   // A null says that there are none, where a key that is missing has the default.
-  json none = {{"model_type", "gemma4_text"}, {"hidden_size_per_layer_input", nullptr}};
+  const json none = {{"model_type", "gemma4_text"}, {"hidden_size_per_layer_input", nullptr}};
   EXPECT_EQ(read(none).per_layer_input_size, 0);
 }
 
@@ -161,9 +161,15 @@ TEST(HfConfigFamilies, WhatTheyCannotBuildIsRefusedByName) {
        "expected linear_attention or full_attention, got 'sliding_attention'"},
       {"qwen3_5_moe",
        "rope_parameters",
-       {{"rope_type", "yarn"}},
+       {{"rope_type", "longrope"}},
        kUnsupported,
-       "rope type 'yarn' is not supported"},
+       "rope type 'longrope' is not supported"},
+      {"gemma4",
+       "rope_parameters",
+       {{"full_attention",
+         {{"rope_type", "yarn"}, {"factor", 4.0}, {"partial_rotary_factor", 0.25}}}},
+       kUnsupported,
+       "partial_rotary_factor: expected 1 with YaRN in architecture gemma4, got 0.25"},
   };
   for (const auto& change : kChanges) {
     SCOPED_TRACE(std::string(change.model) + " " + change.key);

@@ -14,6 +14,8 @@ using nlohmann::json;
 using test::data_path;
 using test::expect_error;
 
+constexpr const char* kOriginal = "original_max_position_embeddings";
+
 json golden(const std::string& model) {
   return read_strict_json(data_path("models/" + model + "/config.json"));
 }
@@ -156,9 +158,10 @@ TEST(HfConfig, WhatAFamilyCannotHonourIsRefusedByName) {
       {"llama", "hidden_act", "gelu", kUnsupported, "hidden_act: expected silu, got 'gelu'"},
       {"llama",
        "rope_scaling",
-       {{"rope_type", "yarn"}, {"factor", 4.0}},
+       {{"rope_type", "longrope"}, {"factor", 4.0}},
        kUnsupported,
-       "rope type 'yarn' is not supported, expected default, linear, llama3 or proportional"},
+       "rope type 'longrope' is not supported, expected default, linear, llama3, yarn or "
+       "proportional"},
       {"llama", "rope_scaling", {{"type", "dynamic"}, {"factor", 4.0}}, kUnsupported, "'dynamic'"},
       {"llama",
        "rope_parameters",
@@ -195,8 +198,44 @@ TEST(HfConfig, WhatAFamilyCannotHonourIsRefusedByName) {
   }
 }
 
+// Defaults and precedence of transformers' _compute_yarn_parameters.
+TEST(HfConfig, Yarn) {
+  const auto read_with = [](const json& changes) {
+    json config = golden("qwen3");
+    config["rope_parameters"] = {{"rope_type", "yarn"}, {"rope_theta", 1e6}};
+    config["rope_parameters"].update(changes);
+    return read(config).rotary;
+  };
+  const RotaryConfig defaults = read_with({{"factor", 4.0}});
+  EXPECT_EQ(defaults.scaling, RotaryConfig::Scaling::kYarn);
+  EXPECT_EQ(defaults.theta, 1e6);
+  EXPECT_EQ(defaults.original_max_positions, 256);  // max_position_embeddings
+  EXPECT_EQ(defaults.beta_fast, 32.0);
+  EXPECT_EQ(defaults.beta_slow, 1.0);
+  EXPECT_TRUE(defaults.truncate);
+  EXPECT_NEAR(defaults.attention_factor, 1.1386294361119891, 1e-12);  // 1 + ln(4) / 10
+  const RotaryConfig given = read_with({{"factor", nullptr},
+                                        {kOriginal, 32},
+                                        {"beta_fast", 16},
+                                        {"beta_slow", 0},
+                                        {"truncate", false},
+                                        {"mscale", 0.5},
+                                        {"mscale_all_dim", 0}});
+  EXPECT_EQ(given.factor, 8.0);
+  EXPECT_EQ(given.beta_fast, 16.0);
+  EXPECT_EQ(given.beta_slow, 1.0);
+  EXPECT_FALSE(given.truncate);
+  EXPECT_NEAR(given.attention_factor, 1.2079441541679836, 1e-12);
+  EXPECT_EQ(read_with({{"factor", 0.5}}).attention_factor, 1.0);
+  EXPECT_EQ(read_with({{"factor", 4}, {"attention_factor", 2.0}}).attention_factor, 2.0);
+}
+
 TEST(HfConfig, ValuesOutOfRangeAreRefusedByName) {
   constexpr auto kCorrupt = ErrorCode::kCorruptFile;
+  const auto yarn = [](json parameters) {
+    parameters["type"] = "yarn";
+    return parameters;
+  };
   const std::vector<Change> changes = {
       {"llama", "vocab_size", 0, kCorrupt, "vocabulary size: expected 1 to"},
       {"llama", "vocab_size", int64_t{1} << 40, kCorrupt, "vocabulary size: expected 1 to"},
@@ -224,6 +263,17 @@ TEST(HfConfig, ValuesOutOfRangeAreRefusedByName) {
       {"llama", "rope_scaling", {{"type", "linear"}}, ErrorCode::kNotFound, "factor is missing"},
       {"llama", "rope_scaling", {{"type", 5}}, kCorrupt, "type: expected a string"},
       {"llama", "rope_scaling", "linear", kCorrupt, "rope_scaling: expected a JSON object"},
+      {"llama", "rope_scaling", yarn({{"factor", 0}}), kCorrupt, "scaling factor"},
+      {"llama", "rope_scaling", yarn({{"factor", "4"}}), kCorrupt, "factor: expected a number"},
+      {"llama", "rope_scaling", yarn({{"attention_factor", 0}}), kCorrupt, "attention_factor"},
+      {"llama", "rope_scaling", yarn({{"factor", 4}, {"mscale", -1e9}, {"mscale_all_dim", 1}}),
+       kCorrupt, "attention_factor"},
+      {"llama", "rope_scaling", yarn({{"beta_fast", -1}}), kCorrupt, "beta_fast"},
+      {"llama", "rope_scaling", yarn({{"beta_slow", 1e300}}), kCorrupt, "beta_slow"},
+      {"llama", "rope_scaling", yarn({{"truncate", 1}}), kCorrupt, "truncate: expected"},
+      {"llama", "rope_scaling", yarn({{"factor", nullptr}, {kOriginal, 0}}), kCorrupt,
+       "scaling factor"},
+      {"llama", "rope_scaling", yarn({{"factor", 4}, {kOriginal, 0}}), kCorrupt, kOriginal},
       {"llama", "model_type", nullptr, ErrorCode::kNotFound, "model_type is missing"},
       {"gemma3", "query_pre_attn_scalar", -4, kCorrupt, "attention scale: expected"},
       {"gemma3", "query_pre_attn_scalar", 0, kCorrupt, "attention scale: expected"},

@@ -28,8 +28,11 @@ TEST(HfFolder, EndOfTurnIdsFromEveryPlace) {
   EXPECT_EQ(ids("{}").bos_id, 3);
   folder.write("generation_config.json", R"({"eos_token_id":null})");
   EXPECT_EQ(ids(R"({"eos_token_id":4})").eos_ids, std::vector<int64_t>{4});
-  for (const char* wrong : {R"({"eos_token_id":-1})", R"({"eos_token_id":"</s>"})",
-                            R"({"eos_token_id":[1,"a"]})", R"({"eos_token_id":1.5})"}) {
+  folder.write("generation_config.json", R"({"bos_token_id":-3,"eos_token_id":[-1]})");
+  EXPECT_EQ(ids(R"({"eos_token_id":4})").eos_ids, (std::vector<int64_t>{-1, 4}));
+  EXPECT_EQ(ids("{}").bos_id, -3);
+  for (const char* wrong :
+       {R"({"eos_token_id":"</s>"})", R"({"eos_token_id":[1,"a"]})", R"({"eos_token_id":1.5})"}) {
     folder.write("generation_config.json", wrong);
     expect_error(ErrorCode::kCorruptFile, "generation_config.json: eos_token_id: expected",
                  [&] { ids("{}"); });
