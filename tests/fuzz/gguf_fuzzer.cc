@@ -1,6 +1,8 @@
 // GGUF files: the container, then the hyperparameters, the tokenizer and the chat template in it.
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "export/gguf/config.h"
@@ -25,7 +27,8 @@ void read_file(const gumbel::GgufFile& file) {
   tolerate_errors([&] { (void)read_gguf_config(file); });
   tolerate_errors([&] { (void)read_gguf_chat_template(file); });
   tolerate_errors([&] {
-    const auto definition = read_gguf_tokenizer(file);
+    std::vector<std::string> notes;
+    const auto definition = read_gguf_tokenizer(file, notes);
     if (!definition) return;
     const auto record = serialize_tokenizer(*definition);
     const gumbel::Tokenizer tokenizer(record);
