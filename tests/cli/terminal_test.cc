@@ -100,7 +100,13 @@ class Terminal {
     while (read_some()) {
     }
     int status = 0;
-    EXPECT_EQ(::waitpid(child_, &status, 0), child_);
+    pid_t ended = 0;
+    for (int i = 0; i < 2000 && ended == 0; ++i) {
+      ended = ::waitpid(child_, &status, WNOHANG);
+      if (ended == 0) ::usleep(10000);
+    }
+    EXPECT_EQ(ended, child_) << "expected the program to end, the terminal shows: " << pending_;
+    if (ended != child_) return -1;  // the destructor kills it
     child_ = -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
@@ -196,6 +202,7 @@ TEST_F(ChatTest, CommandsAndAnswers) {
 TEST_F(ChatTest, EndOfInputEndsTheChat) {
   Terminal terminal({"run", path("chat.gumbel"), "--seed", "5", "--max-new-tokens", "3"});
   terminal.read_until("> ");
+  terminal.wait_for_editor();
   terminal.type("\x04");
   EXPECT_EQ(terminal.wait(), 0);
 }
