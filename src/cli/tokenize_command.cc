@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "cli/commands.h"
+#include "cli/model_source.h"
 #include "export/import.h"
 #include "program/program_file.h"
 #include "text/check_answers.h"
@@ -61,7 +62,7 @@ std::vector<std::byte> tokenizer_record(const std::string& source) {
 }
 
 void TokenizeCommand::run() const {
-  const std::vector<std::byte> record = tokenizer_record(source);
+  const std::vector<std::byte> record = tokenizer_record(fetched(source).path);
   const Tokenizer tokenizer(record);
   if (check_option->count() == 0) {
     fmt::print("{}\n", fmt::join(tokenizer.encode(text), " "));
@@ -85,7 +86,7 @@ void add_tokenize_command(CLI::App& app) {
   auto command = std::make_shared<TokenizeCommand>();
   CLI::App* sub = app.add_subcommand("tokenize", "Print token ids, or check stored ones");
   sub->add_option("SOURCE", command->source,
-                  "Program, GGUF file, Hugging Face folder or tokenizer.json")
+                  "Program, GGUF file, Hugging Face folder, hf:OWNER/NAME[:FILE] or tokenizer.json")
       ->required();
   auto* what = sub->add_option_group("what")->require_option(1);
   what->add_option("--text", command->text, "Text to tokenize");

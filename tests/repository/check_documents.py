@@ -18,7 +18,7 @@ SKIPPED = {".git", "build", ".venv", "__pycache__"}
 CODE = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 COMMAND = re.compile(
-    r"(?:^|[\s`/])gumbel\s+(export|run|bench|eval|tokenize|selftest|inspect)\b([^|;&`#>]*)")
+    r"(?:^|[\s`/])gumbel\s+(export|run|bench|eval|tokenize|selftest|inspect|cache)\b([^|;&`#>]*)")
 OPTION = re.compile(r"(?<![\w-])(--?[A-Za-z][\w-]*)")
 
 
