@@ -54,6 +54,7 @@ std::optional<CacheRecord> read_record(const std::string& key) {
                        .name = fields.string_or("name", ""),
                        .source = fields.string_or("source", ""),
                        .settings = fields.string_or("settings", ""),
+                       .subject = fields.string_or("subject", ""),
                        .file = fields.string_or("file", "")};
     if (!is_sound_path(record.file)) return std::nullopt;
     return record;
@@ -67,6 +68,7 @@ void write_record(const std::string& key, const CacheRecord& record) {
                                         {"name", record.name},
                                         {"source", record.source},
                                         {"settings", record.settings},
+                                        {"subject", record.subject},
                                         {"file", record.file}};
   const std::string text =
       value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
@@ -171,6 +173,17 @@ std::vector<CacheEntry> cache_entries() {
     return std::tie(b.last_use, a.key) < std::tie(a.last_use, b.key);
   });
   return entries;
+}
+
+void clear_others(const std::string& subject, const std::string& key) {
+  for (const CacheEntry& entry : cache_entries()) {
+    if (!entry.record || entry.record->subject != subject || entry.key == key) continue;
+    try {
+      clear_entry(entry.key);
+    } catch (const Error&) {
+      continue;  // another process was faster, or may: it is only room on the disk
+    }
+  }
 }
 
 bool clear_entry(const std::string& key) {

@@ -28,6 +28,8 @@ struct CacheRecord {
   std::string name;      ///< of the model, to show
   std::string source;    ///< where it came from, to show
   std::string settings;  ///< of the export, to show; may be empty
+  /// Equal in entries that differ only in the build of gumbel that made them; may be empty.
+  std::string subject;
   std::string file;      ///< the file or folder to open, within the entry's folder
 };
 
@@ -63,6 +65,9 @@ struct CacheEntry {
 
 /// All entries, the last used first.
 std::vector<CacheEntry> cache_entries();
+
+/// Deletes the entries of `subject`, but for `key` and those that a process uses.
+void clear_others(const std::string& subject, const std::string& key);
 
 /// Deletes an entry. False where a process uses it. Throws Error(kNotFound) for a key that is none
 /// or that no entry has.

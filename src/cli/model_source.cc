@@ -41,6 +41,14 @@ bool has_gguf_magic(const std::string& path) {
   return std::string_view(magic.data(), magic.size()) == "GGUF";
 }
 
+// Tells builds of gumbel apart, whose exports may differ.
+std::string build() {
+  constexpr const char* kProgram = "/proc/self/exe";
+  std::error_code ignored;
+  if (!fs::exists(kProgram, ignored)) return GUMBEL_VERSION;
+  return fmt::format("{} {:016x}", GUMBEL_VERSION, fingerprint({kProgram}));
+}
+
 // Says once that another process is at it.
 std::function<void()> waiting_note(const std::string& model) {
   return [model, said = false]() mutable {
@@ -72,6 +80,7 @@ CacheRecord fetch_into(const fs::path& folder, const ModelName& name, HubOptions
           .name = name.file.empty() ? name.repository() : name.file,
           .source = source,
           .settings = "",
+          .subject = "",
           .file = path.lexically_relative(folder).string()};
 }
 
@@ -84,7 +93,7 @@ std::string settings_of(const ExportOptions& options, const std::string& quantiz
 }
 
 CacheRecord export_into(const fs::path& folder, const std::string& source, ExportOptions options,
-                        const std::string& shown, const std::string& settings) {
+                        const std::string& shown, CacheRecord record) {
   const ImportedModel model = import_model(source);
   fmt::print(stderr, "{}: exporting into the cache\n", shown);
   for (const std::string& note : model.notes) fmt::print(stderr, "{}: {}\n", shown, note);
@@ -94,11 +103,12 @@ CacheRecord export_into(const fs::path& folder, const std::string& source, Expor
     bar.show(state.written, state.total, {{state.read, "read"}, {state.written, "written"}});
   };
   export_program(model, options, *make_backend(kPacking, 1), folder / "program.gumbel");
-  return {.kind = "program",
-          .name = model.source_name,
-          .source = shown,
-          .settings = settings,
-          .file = "program.gumbel"};
+  record.kind = "program";
+  record.name = model.source_name;
+  const bool is_path = !shown.starts_with(kHub) && !shown.starts_with(kRandom);
+  record.source = is_path ? fs::absolute(shown).lexically_normal().string() : shown;
+  record.file = "program.gumbel";
+  return record;
 }
 
 bool is_model_name(const std::string& text) {
@@ -192,17 +202,23 @@ ModelFile program_of(const std::string& model, bool sample, const ExportChoice& 
   const std::string settings = settings_of(options, choice.quantize);
   // What a random model is goes by its name alone where no file has it.
   const std::string random = source.path.starts_with(kRandom) ? source.path : "";
-  const std::string what =
-      fmt::format("program\n{}\n{}\n{:016x}\n{}\n{}", GUMBEL_VERSION, kPacking,
-                  fingerprint(source_files(source.path)), random, settings);
+  const std::string subject =
+      cache_key(fmt::format("program\n{}\n{:016x}\n{}\n{}", kPacking,
+                            fingerprint(source_files(source.path)), random, settings));
+  const std::string key = cache_key(subject + build());
   const SignalScope scope;
-  HeldEntry entry = cached(cache_key(what), {.is_sound = is_sound_program,
-                                             .make =
-                                                 [&](const fs::path& folder) {
-                                                   return export_into(folder, source.path, options,
-                                                                      model, settings);
-                                                 },
-                                             .waiting = waiting_note(model)});
+  bool made = false;
+  const auto make = [&](const fs::path& folder) {
+    made = true;
+    CacheRecord record;
+    record.settings = settings;
+    record.subject = subject;
+    return export_into(folder, source.path, options, model, record);
+  };
+  HeldEntry entry = cached(
+      key, {.is_sound = is_sound_program, .make = make, .waiting = waiting_note(model)});
+  // What an earlier build made of it is not used again.
+  if (made) clear_others(subject, key);
   return {entry.path.string(), std::move(entry.lock)};
 }
 

@@ -29,7 +29,8 @@ TEST_F(CacheCommand, ListsTheLastUsedFirst) {
   for (const json& entry : listed()) {
     EXPECT_TRUE(std::regex_match(entry.at("key").get<std::string>(), std::regex("[0-9a-f]{16}")));
     EXPECT_EQ(entry.at("kind"), "program");
-    EXPECT_EQ(entry.at("name"), entry.at("source"));
+    EXPECT_EQ(entry.at("source"),
+              (folder() / entry.at("name").get<std::string>()).string());
     EXPECT_EQ(entry.at("settings"), "returns tokens");
     EXPECT_EQ(entry.at("bytes"),
               std::filesystem::file_size(models() / entry.at("key").get<std::string>() /
@@ -43,13 +44,13 @@ TEST_F(CacheCommand, ListsTheLastUsedFirst) {
         models() / (entry.at("key").get<std::string>() + ".lock"),
         std::filesystem::file_time_type::clock::now() - std::chrono::hours(100));
   gumbel("run qwen3-chat --prompt a --max-new-tokens 1");
-  EXPECT_EQ(listed()[0].at("source"), "qwen3-chat");
-  EXPECT_EQ(listed()[1].at("source"), "qwen3-text");
+  EXPECT_EQ(listed()[0].at("name"), "qwen3-chat");
+  EXPECT_EQ(listed()[1].at("name"), "qwen3-text");
   const Result text = gumbel("cache list");
   EXPECT_EQ(count_lines(text.out), 3u);
   EXPECT_TRUE(std::regex_search(
       text.out,
-      std::regex("[0-9a-f]{16}  +\\d\\.\\d MB  20.*Z  program     qwen3-text \\(returns tokens\\)\n")))
+      std::regex("[0-9a-f]{16}  +\\d\\.\\d MB  20.*Z  program     /.*/qwen3-text \\(returns tokens\\)\n")))
       << text.out;
   EXPECT_TRUE(text.out.ends_with(" MB in 2 entries\n")) << text.out;
   EXPECT_EQ(text.err, "");
@@ -91,10 +92,14 @@ TEST_F(CacheCommand, HostileRecordsArePrintable) {
 }
 
 TEST_F(CacheCommand, NeedsToBeToldWhat) {
-  expect_refusal(gumbel("cache"), 2, "");
-  expect_refusal(gumbel("cache lst"), 2, "");
-  expect_refusal(gumbel("cache list more"), 2, "");
-  expect_refusal(gumbel("cache list --jsn"), 2, "");
+  expect_refusal(gumbel("cache"), 2, "gumbel: cache: expected a command: list, clear");
+  expect_refusal(gumbel("cache lst"), 2,
+                 "gumbel: cache: unknown command 'lst' (did you mean list?); expected list, clear");
+  expect_refusal(gumbel("cache --jsn"), 2, "unknown option '--jsn'; gumbel cache --help lists");
+  expect_refusal(gumbel("cache list more"), 2,
+                 "gumbel: cache: list: expected no further argument, got 'more'");
+  expect_refusal(gumbel("cache list --jsn"), 2,
+                 "unknown option '--jsn' (did you mean --json?); gumbel cache list --help lists");
 }
 
 }  // namespace

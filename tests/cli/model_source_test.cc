@@ -103,6 +103,25 @@ TEST_F(ModelSource, SettingsHaveProgramsOfTheirOwn) {
   expect_refusal(gumbel("bench chat.gumbel --kv f32"), 1, "--kv: expected a model");
 }
 
+TEST_F(ModelSource, AnotherBuildExportsAnew) {
+  const Result first = gumbel("run tiny.gguf" + kRest);
+  const std::string key = listed().at(0).at("key");
+  EXPECT_EQ(shell(folder(), "cp " + quoted(GUMBEL_PROGRAM) + " other && echo >>other").status, 0);
+  {
+    const FileLock used = FileLock::take(cache_of(folder()) / "models" / (key + ".lock"),
+                                         FileLock::Kind::kShared);
+    EXPECT_EQ(shell(folder(), "./other inspect tiny.gguf").err,
+              "tiny.gguf: exporting into the cache\n");
+    EXPECT_EQ(listed().size(), 2u) << "what a process uses is kept";
+  }
+  EXPECT_EQ(gumbel("cache clear").status, 0);
+  EXPECT_EQ(gumbel("run tiny.gguf" + kRest).out, first.out);
+  EXPECT_EQ(shell(folder(), "./other inspect tiny.gguf").status, 0);
+  ASSERT_EQ(listed().size(), 1u);
+  EXPECT_NE(listed().at(0).at("key"), key);
+  EXPECT_EQ(shell(folder(), "./other inspect tiny.gguf").err, "");
+}
+
 TEST_F(ModelSource, TwoProcessesAtOnceExportOnce) {
   const std::string run = "gumbel run tiny.gguf" + kRest;
   const Result both =
