@@ -64,12 +64,9 @@ std::optional<CacheRecord> read_record(const std::string& key) {
 }
 
 void write_record(const std::string& key, const CacheRecord& record) {
-  const nlohmann::ordered_json value = {{"kind", record.kind},
-                                        {"name", record.name},
-                                        {"source", record.source},
-                                        {"settings", record.settings},
-                                        {"subject", record.subject},
-                                        {"file", record.file}};
+  const nlohmann::ordered_json value = {{"kind", record.kind},       {"name", record.name},
+                                        {"source", record.source},   {"settings", record.settings},
+                                        {"subject", record.subject}, {"file", record.file}};
   const std::string text =
       value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   OutputFile file(record_path(key));

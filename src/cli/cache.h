@@ -30,7 +30,7 @@ struct CacheRecord {
   std::string settings;  ///< of the export, to show; may be empty
   /// Equal in entries that differ only in the build of gumbel that made them; may be empty.
   std::string subject;
-  std::string file;      ///< the file or folder to open, within the entry's folder
+  std::string file;  ///< the file or folder to open, within the entry's folder
 };
 
 /// A complete entry, which nobody changes or deletes as long as this lives.

@@ -23,8 +23,7 @@ std::string size_text(uint64_t bytes) {
 }
 
 std::string time_text(std::chrono::system_clock::time_point time) {
-  return fmt::format("{:%FT%TZ}",
-                     fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
+  return fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
 }
 
 void list_cache(bool json) {

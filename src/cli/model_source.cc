@@ -87,7 +87,8 @@ CacheRecord fetch_into(const fs::path& folder, const ModelName& name, HubOptions
 std::string settings_of(const ExportOptions& options, const std::string& quantize) {
   std::string text = options.sample ? "returns tokens" : "returns logits";
   if (options.quantization != Quantization::kNone) text += ", " + quantize;
-  if (options.max_sequence_length) text += fmt::format(", context {}", *options.max_sequence_length);
+  if (options.max_sequence_length)
+    text += fmt::format(", context {}", *options.max_sequence_length);
   if (options.kv_type) text += *options.kv_type == DataType::kF16 ? ", kv f16" : ", kv f32";
   return text;
 }
@@ -143,8 +144,7 @@ ExportOptions ExportChoice::options() const {
 
 void add_export_options(CLI::App& command, ExportChoice& choice) {
   choice.quantize_option =
-      command
-          .add_option("--quantize", choice.quantize, "none, q8 or q4: weights in groups of 32")
+      command.add_option("--quantize", choice.quantize, "none, q8 or q4: weights in groups of 32")
           ->check(CLI::IsMember({"none", "q8", "q4"}))
           ->capture_default_str();
   choice.length_option =
@@ -215,8 +215,8 @@ ModelFile program_of(const std::string& model, bool sample, const ExportChoice& 
     record.subject = subject;
     return export_into(folder, source.path, options, model, record);
   };
-  HeldEntry entry = cached(
-      key, {.is_sound = is_sound_program, .make = make, .waiting = waiting_note(model)});
+  HeldEntry entry =
+      cached(key, {.is_sound = is_sound_program, .make = make, .waiting = waiting_note(model)});
   // What an earlier build made of it is not used again.
   if (made) clear_others(subject, key);
   return {entry.path.string(), std::move(entry.lock)};

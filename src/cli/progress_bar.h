@@ -35,6 +35,7 @@ class ProgressBar {
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_;
   bool shown_ = false;
+  bool whole_ = false;  // what is shown is the end
 };
 
 }  // namespace gumbel::cli

@@ -21,8 +21,7 @@ SignalScope::SignalScope() {
 }
 
 SignalScope::~SignalScope() {
-  for (size_t i = 0; i < std::size(kSignals); ++i)
-    ::sigaction(kSignals[i], &previous_[i], nullptr);
+  for (size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &previous_[i], nullptr);
 }
 
 void SignalScope::check() {

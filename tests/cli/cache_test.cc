@@ -29,8 +29,7 @@ TEST_F(CacheCommand, ListsTheLastUsedFirst) {
   for (const json& entry : listed()) {
     EXPECT_TRUE(std::regex_match(entry.at("key").get<std::string>(), std::regex("[0-9a-f]{16}")));
     EXPECT_EQ(entry.at("kind"), "program");
-    EXPECT_EQ(entry.at("source"),
-              (folder() / entry.at("name").get<std::string>()).string());
+    EXPECT_EQ(entry.at("source"), (folder() / entry.at("name").get<std::string>()).string());
     EXPECT_EQ(entry.at("settings"), "returns tokens");
     EXPECT_EQ(entry.at("bytes"),
               std::filesystem::file_size(models() / entry.at("key").get<std::string>() /
@@ -50,7 +49,8 @@ TEST_F(CacheCommand, ListsTheLastUsedFirst) {
   EXPECT_EQ(count_lines(text.out), 3u);
   EXPECT_TRUE(std::regex_search(
       text.out,
-      std::regex("[0-9a-f]{16}  +\\d\\.\\d MB  20.*Z  program     /.*/qwen3-text \\(returns tokens\\)\n")))
+      std::regex(
+          "[0-9a-f]{16}  +\\d\\.\\d MB  20.*Z  program     /.*/qwen3-text \\(returns tokens\\)\n")))
       << text.out;
   EXPECT_TRUE(text.out.ends_with(" MB in 2 entries\n")) << text.out;
   EXPECT_EQ(text.err, "");
@@ -75,8 +75,7 @@ TEST_F(CacheCommand, WhatIsInUseStays) {
   const std::string key = listed()[0].at("key");
   const FileLock lock = FileLock::take(models() / (key + ".lock"), FileLock::Kind::kShared);
   expect_refusal(gumbel("cache clear " + key), 1, key + ": a process uses it");
-  EXPECT_NE(gumbel("cache clear").out.find(key + ": kept, a process uses it\n"),
-            std::string::npos);
+  EXPECT_NE(gumbel("cache clear").out.find(key + ": kept, a process uses it\n"), std::string::npos);
   ASSERT_EQ(listed().size(), 1u);
   EXPECT_EQ(listed()[0].at("key"), key);
 }
@@ -84,7 +83,8 @@ TEST_F(CacheCommand, WhatIsInUseStays) {
 TEST_F(CacheCommand, HostileRecordsArePrintable) {
   const std::string key = listed()[0].at("key");
   std::filesystem::remove(models() / (key + ".json"));
-  files().write("record", R"({"kind": "program", "source": "\u001b[31m\n", "file": "program.gumbel"})");
+  files().write("record",
+                R"({"kind": "program", "source": "\u001b[31m\n", "file": "program.gumbel"})");
   std::filesystem::copy_file(folder() / "record", models() / (key + ".json"));
   const Result text = gumbel("cache list");
   EXPECT_EQ(count_lines(text.out), 3u);

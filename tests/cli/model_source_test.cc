@@ -60,8 +60,9 @@ TEST_F(ModelSource, AGgufFileIsExportedOnce) {
   EXPECT_EQ(second.err, program.err);
 
   // Other contents under the same name, and the same contents elsewhere.
-  files().write("tiny.gguf",
-                tiny_llama_with_tokenizer({"<|b|>", "<|e|>", "a", "b", "ab", "c", "d", "f"}).bytes());
+  files().write(
+      "tiny.gguf",
+      tiny_llama_with_tokenizer({"<|b|>", "<|e|>", "a", "b", "ab", "c", "d", "f"}).bytes());
   EXPECT_NE(gumbel("run tiny.gguf" + kRest).err, program.err);
   EXPECT_EQ(listed().size(), 2u);
   std::filesystem::create_directory(folder() / "elsewhere");
@@ -108,8 +109,8 @@ TEST_F(ModelSource, AnotherBuildExportsAnew) {
   const std::string key = listed().at(0).at("key");
   EXPECT_EQ(shell(folder(), "cp " + quoted(GUMBEL_PROGRAM) + " other && echo >>other").status, 0);
   {
-    const FileLock used = FileLock::take(cache_of(folder()) / "models" / (key + ".lock"),
-                                         FileLock::Kind::kShared);
+    const FileLock used =
+        FileLock::take(cache_of(folder()) / "models" / (key + ".lock"), FileLock::Kind::kShared);
     EXPECT_EQ(shell(folder(), "./other inspect tiny.gguf").err,
               "tiny.gguf: exporting into the cache\n");
     EXPECT_EQ(listed().size(), 2u) << "what a process uses is kept";
@@ -138,8 +139,8 @@ TEST_F(ModelSource, WhoWaitsSaysSo) {
   gumbel("run tiny.gguf" + kRest);
   const std::string key = listed().at(0).at("key");
   EXPECT_EQ(gumbel("cache clear " + key).out, key + ": deleted\n");
-  FileLock lock = FileLock::take(cache_of(folder()) / "models" / (key + ".lock"),
-                                 FileLock::Kind::kExclusive);
+  FileLock lock =
+      FileLock::take(cache_of(folder()) / "models" / (key + ".lock"), FileLock::Kind::kExclusive);
   Result result;
   files().write("notes", "");
   std::thread thread([&] { result = gumbel("run tiny.gguf 2>notes" + kRest); });
@@ -179,11 +180,11 @@ const char* const kLargeConfig = R"({"architectures": ["LlamaForCausalLM"], "mod
 
 TEST_F(ModelSource, InterruptionsAndFullDisksLeaveNothing) {
   files().write("large.json", kLargeConfig);
-  const Result interrupted = shell(
-      folder(), quoted(GUMBEL_PROGRAM) +
-                    " bench random:large.json & while kill -0 $! && ! ls "
-                    "$GUMBEL_CACHE/models/*/program.gumbel.partial; do sleep 0.01; done "
-                    ">/dev/null 2>&1; kill -TERM $!; wait $!; echo status $?");
+  const Result interrupted =
+      shell(folder(), quoted(GUMBEL_PROGRAM) +
+                          " bench random:large.json & while kill -0 $! && ! ls "
+                          "$GUMBEL_CACHE/models/*/program.gumbel.partial; do sleep 0.01; done "
+                          ">/dev/null 2>&1; kill -TERM $!; wait $!; echo status $?");
   EXPECT_EQ(interrupted.out, "status 143\n");
   EXPECT_NE(interrupted.err.find("random:large.json: exporting into the cache\n"),
             std::string::npos);
@@ -198,8 +199,9 @@ TEST_F(ModelSource, InterruptionsAndFullDisksLeaveNothing) {
 TEST_F(ModelSource, CachesThatCannotBe) {
   expect_refusal(shell(folder(), "GUMBEL_CACHE=/dev/null gumbel run tiny.gguf --prompt a"), 1,
                  "/dev/null/models: cannot create");
-  expect_refusal(shell(folder(), "unset GUMBEL_CACHE HOME XDG_CACHE_HOME; "
-                                 "gumbel run tiny.gguf --prompt a"),
+  expect_refusal(shell(folder(),
+                       "unset GUMBEL_CACHE HOME XDG_CACHE_HOME; "
+                       "gumbel run tiny.gguf --prompt a"),
                  1, "GUMBEL_CACHE");
   const auto folder_of = [](const std::string& variables) {
     return shell(folder(), "unset GUMBEL_CACHE; " + variables + " gumbel cache list").out;
@@ -231,12 +233,10 @@ TEST_F(FetchedModel, IsFetchedAndExportedOnce) {
   const Result first = with_hub("run hf:owner/model" + kRest);
   EXPECT_EQ(first.status, 0) << first.err;
   EXPECT_EQ(first.out, gumbel("run tiny.gguf" + kRest).out);
-  EXPECT_TRUE(first.err.starts_with(
-      fmt::format("hf:owner/model: fetching from {}\nhf:owner/model: exporting into the cache\n",
-                  hub.url())))
+  EXPECT_TRUE(first.err.starts_with(fmt::format(
+      "hf:owner/model: fetching from {}\nhf:owner/model: exporting into the cache\n", hub.url())))
       << first.err;
-  EXPECT_EQ(cache_files(),
-            "./KEY.json\n./KEY.json\n./KEY/model/tiny.gguf\n./KEY/program.gumbel\n");
+  EXPECT_EQ(cache_files(), "./KEY.json\n./KEY.json\n./KEY/model/tiny.gguf\n./KEY/program.gumbel\n");
   const size_t requests = hub.requests().size();
   const Result second = with_hub("run hf:owner/model" + kRest);
   EXPECT_EQ(second.out, first.out);
@@ -248,6 +248,19 @@ TEST_F(FetchedModel, IsFetchedAndExportedOnce) {
             gumbel("tokenize tiny.gguf --text ab").out);
   EXPECT_EQ(with_hub("export hf:owner/model:tiny.gguf -o fetched.gumbel").status, 0);
   EXPECT_EQ(hub.requests().size(), requests + 2);
+}
+
+TEST_F(FetchedModel, ASignalEndsAFetchThatTheNextOneResumes) {
+  hub.set_faults({{"tiny.gguf", {"slow:1000"}}});
+  const Result ended = shell(
+      folder(), fmt::format("export HF_ENDPOINT={} no_proxy=127.0.0.1; {} run hf:owner/model "
+                            "--prompt a & until [ \"$(cat $GUMBEL_CACHE/models/*/model/*.partial "
+                            "| wc -c)\" = 1000 ] || ! kill -0 $!; do sleep 0.01; done "
+                            ">/dev/null 2>&1; kill -TERM $!; wait $!; echo status $?",
+                            hub.url(), quoted(GUMBEL_PROGRAM)));
+  EXPECT_EQ(ended.out, "status 143\n") << ended.err;
+  EXPECT_EQ(with_hub("run hf:owner/model --prompt a").status, 0);
+  EXPECT_EQ(hub.requests().back().at("range"), "bytes=1000-");
 }
 
 TEST_F(FetchedModel, AFolderHasTheNameOfItsModel) {

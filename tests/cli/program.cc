@@ -34,10 +34,12 @@ Result shell(const std::filesystem::path& folder, const std::string& command) {
   const std::string out = folder.string() + ".out";
   const std::string err = folder.string() + ".err";
   // Nothing outside is ever asked for a model, and no cache but the folder's is used.
-  const std::string surroundings = "export HF_ENDPOINT=http://127.0.0.1:1 GUMBEL_CACHE=" +
-                                   quoted(cache_of(folder).string()) + "; unset HF_TOKEN; ";
+  const std::string surroundings =
+      "export HF_ENDPOINT=http://127.0.0.1:1 GUMBEL_CACHE=" + quoted(cache_of(folder).string()) +
+      "; unset HF_TOKEN; ";
   const std::string line = surroundings + "cd " + quoted(folder.string()) + " && " +
-                           kShellFunction + " && { " + command + "\n} >" + quoted(out) + " 2>" + quoted(err) + " </dev/null";
+                           kShellFunction + " && { " + command + "\n} >" + quoted(out) + " 2>" +
+                           quoted(err) + " </dev/null";
   const int status = std::system(line.c_str());
   Result result{WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(out),
                 read_file(err)};

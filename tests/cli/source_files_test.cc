@@ -20,9 +20,9 @@ std::string names_of(const std::vector<std::filesystem::path>& files) {
 
 TEST(SourceFiles, AreThoseThatAnExportReads) {
   const TemporaryFolder folder;
-  for (const char* name : {"config.json", "model.safetensors", "README.md", "tokenizer.json",
-                           "x-00001-of-00002.gguf", "x-00002-of-00002.gguf", "y-00001-of-00002.gguf",
-                           "z.gguf", "w-0000x-of-00002.gguf"})
+  for (const char* name :
+       {"config.json", "model.safetensors", "README.md", "tokenizer.json", "x-00001-of-00002.gguf",
+        "x-00002-of-00002.gguf", "y-00001-of-00002.gguf", "z.gguf", "w-0000x-of-00002.gguf"})
     folder.write(name, name);
   const auto path = [&](const char* name) { return (folder.path() / name).string(); };
   EXPECT_EQ(names_of(source_files(folder.path().string())),

@@ -21,10 +21,11 @@ TEST_F(Usage, VersionAndHelp) {
 TEST_F(Usage, EveryDocumentedOptionExists) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> commands = {
       {"export", {"SOURCE", "-o", "--sample", "--quantize", "--max-seq-len", "--kv", "--backend"}},
-      {"run",
-       {"MODEL", "--quantize", "--max-seq-len", "--kv", "--prompt", "--prompt-file", "--temperature", "--top-k", "--top-p", "--min-p",
-        "--seed", "--max-new-tokens", "--system", "--stop", "--ignore-eos", "--raw-prompt",
-        "--threads", "--stats", "--host-sampling", "--thinking"}},
+      {"run", {"MODEL",     "--quantize",    "--max-seq-len",   "--kv",
+               "--prompt",  "--prompt-file", "--temperature",   "--top-k",
+               "--top-p",   "--min-p",       "--seed",          "--max-new-tokens",
+               "--system",  "--stop",        "--ignore-eos",    "--raw-prompt",
+               "--threads", "--stats",       "--host-sampling", "--thinking"}},
       {"bench",
        {"MODEL", "-p", "-n", "--threads", "--repetitions", "--temperature", "--top-k", "--top-p",
         "--min-p", "--seed", "--json"}},
