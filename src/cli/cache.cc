@@ -78,7 +78,7 @@ void write_record(const std::string& key, const CacheRecord& record) {
 std::optional<fs::path> sound_entry(const std::string& key, const CacheMaker& maker) {
   const std::optional<CacheRecord> record = read_record(key);
   if (!record) return std::nullopt;
-  const fs::path path = models_folder() / key / record->file;
+  fs::path path = models_folder() / key / record->file;
   std::error_code ignored;
   if (!fs::exists(path, ignored) || !maker.is_sound(path)) return std::nullopt;
   return path;
@@ -145,6 +145,7 @@ HeldEntry cached(const std::string& key, const CacheMaker& maker) {
     try {
       write_record(key, maker.make(folder));
     } catch (...) {
+      if (!maker.keeps_parts) fs::remove_all(folder, ignored);
       remove_if_empty(folder);
       if (!fs::exists(folder, ignored)) lock.remove_file();
       throw;

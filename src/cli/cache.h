@@ -43,8 +43,9 @@ struct HeldEntry {
 struct CacheMaker {
   /// Checks an entry that says it is complete; false has it made anew.
   std::function<bool(const std::filesystem::path& path)> is_sound;
-  /// Fills the folder. Where it throws, nothing of it counts, but what it leaves there stays.
+  /// Fills the folder. Where it throws, what it leaves there is deleted, or kept for the next time.
   std::function<CacheRecord(const std::filesystem::path& folder)> make;
+  bool keeps_parts = false;
   /// Called about ten times a second while another process holds the entry.
   std::function<void()> waiting;
 };

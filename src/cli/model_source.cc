@@ -175,6 +175,7 @@ ModelFile fetched(const std::string& source) {
       cache_key(fmt::format("fetched\n{}\n{}", options.endpoint, source)),
       {.is_sound = [](const fs::path&) { return true; },
        .make = [&](const fs::path& folder) { return fetch_into(folder, name, options, source); },
+       .keeps_parts = true,
        .waiting = waiting_note(source)});
   return {entry.path.string(), std::move(entry.lock)};
 }
@@ -202,9 +203,9 @@ ModelFile program_of(const std::string& model, bool sample, const ExportChoice& 
   const std::string settings = settings_of(options, choice.quantize);
   // What a random model is goes by its name alone where no file has it.
   const std::string random = source.path.starts_with(kRandom) ? source.path : "";
+  const uint64_t contents = fingerprint(source_files(source.path));
   const std::string subject =
-      cache_key(fmt::format("program\n{}\n{:016x}\n{}\n{}", kPacking,
-                            fingerprint(source_files(source.path)), random, settings));
+      cache_key(fmt::format("program\n{}\n{:016x}\n{}\n{}", kPacking, contents, random, settings));
   const std::string key = cache_key(subject + build());
   const SignalScope scope;
   bool made = false;
@@ -213,10 +214,15 @@ ModelFile program_of(const std::string& model, bool sample, const ExportChoice& 
     CacheRecord record;
     record.settings = settings;
     record.subject = subject;
-    return export_into(folder, source.path, options, model, record);
+    record = export_into(folder, source.path, options, model, record);
+    if (fingerprint(source_files(source.path)) != contents)
+      fail(ErrorCode::kIo, "{}: its files changed while they were exported", model);
+    return record;
   };
-  HeldEntry entry =
-      cached(key, {.is_sound = is_sound_program, .make = make, .waiting = waiting_note(model)});
+  HeldEntry entry = cached(key, {.is_sound = is_sound_program,
+                                 .make = make,
+                                 .keeps_parts = false,
+                                 .waiting = waiting_note(model)});
   // What an earlier build made of it is not used again.
   if (made) clear_others(subject, key);
   return {entry.path.string(), std::move(entry.lock)};

@@ -45,7 +45,8 @@ void ProgressBar::show(uint64_t done, uint64_t total, std::initializer_list<Rate
     line +=
         fmt::format(", {:.0f} MB/s {}", static_cast<double>(rate.bytes) / 1e6 / seconds, rate.what);
   const double gained = done > before ? static_cast<double>(done - before) : 0;
-  const double left = gained > 0 ? seconds * static_cast<double>(total - std::min(done, total)) / gained : 0;
+  const double left =
+      gained > 0 ? seconds * static_cast<double>(total - std::min(done, total)) / gained : 0;
   const auto rounded = static_cast<int64_t>(std::min(std::ceil(left), 1e9));
   line += fmt::format(", {}:{:02} left", rounded / 60, rounded % 60);
   line.resize(std::min(line.size(), usable_columns()));

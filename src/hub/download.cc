@@ -1,10 +1,11 @@
 #include "hub/download.h"
 
-#include <charconv>
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/mapped_file.h"
 #include "base/quote.h"
 #include "hub/partial_file.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 // Progress by which a connection that is cut again and again still gets on.
 constexpr uint64_t kGotOnBytes = uint64_t{1} << 20;
+constexpr size_t kHashedBytes = size_t{4} << 20;
 
 std::string file_url(const HttpClient& client, const ModelName& name, const std::string& path) {
   std::string url = fmt::format("{}/{}/resolve/main", client.endpoint(), name.repository());
@@ -28,6 +30,25 @@ std::string file_url(const HttpClient& client, const ModelName& name, const std:
 bool continues_at(const HttpHead& head, uint64_t offset, uint64_t bytes) {
   return head.status == 206 &&
          head.header("content-range") == fmt::format("bytes {}-{}/{}", offset, bytes - 1, bytes);
+}
+
+// Whether the file at `path`, fetched by an earlier process, is the one that is listed now.
+bool is_there(const std::filesystem::path& path, const HubFile& file,
+              const std::function<void(uint64_t)>& received) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
+  const MappedFile present(path);
+  const std::span<const std::byte> bytes = present.bytes();
+  if (bytes.size() != file.bytes) return false;
+  Digest digest = file.new_digest();
+  for (size_t at = 0; at < bytes.size();) {
+    const auto block = bytes.subspan(at, std::min(bytes.size() - at, kHashedBytes));
+    digest.add(block);
+    MappedFile::release(block);
+    at += block.size();
+    received(at);
+  }
+  return digest.hex() == file.digest();
 }
 
 // What one attempt comes to.
@@ -117,8 +138,7 @@ void fetch_bytes(HttpClient& client, const std::string& model, const std::string
 void download_file(HttpClient& client, const ModelName& name, const HubFile& file,
                    const std::filesystem::path& path, const RetryPolicy& policy,
                    const std::function<void(uint64_t bytes)>& received) {
-  std::error_code ignored;
-  if (std::filesystem::exists(path, ignored)) return;
+  if (is_there(path, file, received)) return;
   const std::string model = "hf:" + name.repository();
   const std::string url = file_url(client, name, file.path);
   PartialFile partial(path, file);

@@ -196,8 +196,7 @@ HttpResult HttpClient::hop(const std::string& url, const std::vector<std::string
   const auto append = [&](const std::string& header) {
     curl_slist* longer = curl_slist_append(list.get(), header.c_str());
     if (longer == nullptr) throw std::bad_alloc();
-    static_cast<void>(list.release());
-    list.reset(longer);
+    if (!list) list.reset(longer);  // else it is the same list
   };
   for (const std::string& header : headers) append(header);
   if (!token_.empty() && origin(url) == origin_) append("Authorization: Bearer " + token_);
@@ -265,7 +264,7 @@ std::optional<std::string> resolve_url(const std::string& base, const std::strin
   if (!url || reference.empty() ||
       curl_url_set(url.get(), CURLUPART_URL, reference.c_str(), 0) != CURLUE_OK || !is_http(url))
     return std::nullopt;
-  const std::string text = part(url, CURLUPART_URL);
+  std::string text = part(url, CURLUPART_URL);
   if (text.empty()) return std::nullopt;
   return text;
 }

@@ -63,6 +63,18 @@ HubFile parse_file(const JsonFields& fields, std::string path) {
   return file;
 }
 
+// Appends the page to `text`.
+HttpResult get_page(HttpClient& client, const std::string& url, const std::string& where,
+                    std::string& text) {
+  return client.get(url, {}, [&](const HttpHead&, std::span<const std::byte> bytes) {
+    if (bytes.size() > kMostPageBytes - text.size())
+      fail(ErrorCode::kUnsupported, "{}: expected a page of at most {} bytes", where,
+           kMostPageBytes);
+    text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return true;
+  });
+}
+
 }  // namespace
 
 void append_listing(std::string_view json, const std::string& where, std::vector<HubFile>& files) {
@@ -100,33 +112,26 @@ std::vector<HubFile> list_files(HttpClient& client, const ModelName& name, Retri
   std::vector<HubFile> files;
   std::string url = fmt::format("{}/api/models/{}/tree/main?recursive=true", client.endpoint(),
                                 name.repository());
-  for (size_t page = 0; !url.empty(); ++page) {
+  for (size_t pages = 0;;) {
     const std::string where = fmt::format("{}: {}", model, printable(url, 300));
-    if (page == kMostPages)
+    if (pages == kMostPages)
       fail(ErrorCode::kUnsupported, "{}: expected a listing of at most {} pages", where,
            kMostPages);
     std::string text;
-    HttpResult result;
-    do {
-      text.clear();
-      result = client.get(url, {}, [&](const HttpHead&, std::span<const std::byte> bytes) {
-        if (bytes.size() > kMostPageBytes - text.size())
-          fail(ErrorCode::kUnsupported, "{}: expected a page of at most {} bytes", where,
-               kMostPageBytes);
-        text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-        return true;
-      });
-      if (result.failure.empty() && result.head.status == 200) break;
-    } while (retries.wait(result) || (fail_request(model, client, result), false));
+    const HttpResult result = get_page(client, url, where, text);
+    if (!result.failure.empty() || result.head.status != 200) {
+      if (!retries.wait(result)) fail_request(model, client, result);
+      continue;
+    }
     retries.restart();
+    ++pages;
     append_listing(text, where, files);
     const std::string next = next_page(result.head.header("link").value_or(""));
-    if (next.empty()) break;
+    if (next.empty()) return files;
     if (const std::string refused = refused_redirect(url, next); !refused.empty())
       fail(ErrorCode::kCorruptFile, "{}: the next page: {}", where, refused);
     url = resolve_url(url, next).value();
   }
-  return files;
 }
 
 }  // namespace gumbel

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "hub/digest.h"
 #include "hub/http.h"
 #include "hub/model_name.h"
 #include "hub/retry.h"
@@ -20,6 +21,8 @@ struct HubFile {
 
   /// The one of the two that the contents are checked by.
   const std::string& digest() const { return sha256.empty() ? git_oid : sha256; }
+  /// A digest of that kind, to which nothing has been added.
+  Digest new_digest() const { return sha256.empty() ? Digest::git_blob(bytes) : Digest::sha256(); }
   /// The path without folders.
   std::string name() const { return path.substr(path.rfind('/') + 1); }
 };

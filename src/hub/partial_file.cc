@@ -18,10 +18,6 @@ namespace {
 
 constexpr size_t kMostTagBytes = 256;
 
-Digest new_digest(const HubFile& file) {
-  return file.sha256.empty() ? Digest::git_blob(file.bytes) : Digest::sha256();
-}
-
 // Quoted, printable, not weak: one that If-Range takes.
 bool is_strong(const std::string& etag) {
   return etag.size() > 2 && etag.size() <= kMostTagBytes && etag.front() == '"' &&
@@ -32,7 +28,7 @@ bool is_strong(const std::string& etag) {
 }  // namespace
 
 PartialFile::PartialFile(std::filesystem::path path, const HubFile& file)
-    : path_(std::move(path)), file_(file), digest_(new_digest(file)) {
+    : path_(std::move(path)), file_(file), digest_(file.new_digest()) {
   descriptor_ =
       ::open(temporary().c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
   if (descriptor_ < 0) fail(ErrorCode::kIo, "{}: cannot create: {}", temporary(), strerror(errno));
@@ -113,7 +109,7 @@ void PartialFile::restart() {
   if (::ftruncate(descriptor_, 0) != 0)
     fail(ErrorCode::kIo, "{}: cannot overwrite: {}", temporary(), strerror(errno));
   bytes_ = 0;
-  digest_ = new_digest(file_);
+  digest_ = file_.new_digest();
   set_etag("");
 }
 

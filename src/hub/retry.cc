@@ -55,7 +55,7 @@ bool Retries::wait(const HttpResult& result) {
   while (true) {
     if (idle_) idle_();
     const auto left = end - std::chrono::steady_clock::now();
-    if (left <= left.zero()) return true;
+    if (left.count() <= 0) return true;
     std::this_thread::sleep_for(
         std::min<std::chrono::steady_clock::duration>(left, milliseconds(100)));
   }

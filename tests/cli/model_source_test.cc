@@ -171,15 +171,19 @@ TEST_F(ModelSource, DamagedEntriesAreMadeAnew) {
   }
 }
 
-// The configuration of a model of gigabytes, whose export is under way when its file is first seen.
-const char* const kLargeConfig = R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama",
-      "hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 16,
-      "num_attention_heads": 16, "num_key_value_heads": 16, "vocab_size": 32000,
+// The configuration of a model that is exported long enough to be seen at it: with 16 layers, of
+// gigabytes.
+std::string config_of(int layers) {
+  return fmt::format(R"({{"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+      "hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": {},
+      "num_attention_heads": 16, "num_key_value_heads": 16, "vocab_size": 8000,
       "max_position_embeddings": 256, "rms_norm_eps": 1e-5, "rope_theta": 10000.0,
-      "tie_word_embeddings": true})";
+      "tie_word_embeddings": true}})",
+                     layers);
+}
 
 TEST_F(ModelSource, InterruptionsAndFullDisksLeaveNothing) {
-  files().write("large.json", kLargeConfig);
+  files().write("large.json", config_of(16));
   const Result interrupted =
       shell(folder(), quoted(GUMBEL_PROGRAM) +
                           " bench random:large.json & while kill -0 $! && ! ls "
@@ -194,6 +198,19 @@ TEST_F(ModelSource, InterruptionsAndFullDisksLeaveNothing) {
   EXPECT_NE(full.err.find("program.gumbel.partial: cannot write"), std::string::npos) << full.err;
   EXPECT_EQ(shell(cache_of(folder()) / "models", "ls").out, "");
   EXPECT_EQ(listed(), json::array());
+}
+
+TEST_F(ModelSource, AModelThatChangesMeanwhileIsRefused) {
+  files().write("large.json", config_of(1));
+  const Result changed = shell(folder(),
+                               "gumbel bench random:large.json & until ls "
+                               "$GUMBEL_CACHE/models/*/program.gumbel.partial || ! kill -0 $!; do "
+                               "sleep 0.01; done >/dev/null 2>&1; echo >>large.json; wait $!; "
+                               "echo status $?");
+  EXPECT_EQ(changed.out, "status 1\n");
+  EXPECT_NE(changed.err.find("its files changed while they were exported"), std::string::npos)
+      << changed.err;
+  EXPECT_EQ(shell(cache_of(folder()) / "models", "ls").out, "");
 }
 
 TEST_F(ModelSource, CachesThatCannotBe) {

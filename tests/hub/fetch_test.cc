@@ -152,6 +152,19 @@ TEST_F(Fetch, APartOfAnotherVersionIsForgotten) {
   EXPECT_EQ(file_requests().back().count("range"), 0u);
 }
 
+TEST_F(Fetch, FilesOfAnotherVersionAreReplaced) {
+  hub.add("o/two/config.json", "{\"a\": 1}");
+  hub.add("o/two/model.safetensors", "first");
+  hub.set_faults({{"model.safetensors", {"404"}}});
+  expect_error(ErrorCode::kNotFound, "status 404", [&] { fetch("o/two"); });
+  EXPECT_EQ(read_file(folder.path() / "config.json"), "{\"a\": 1}");
+  hub.add("o/two/config.json", "{\"a\": 2}");
+  hub.add("o/two/model.safetensors", "second");
+  fetch("o/two");
+  EXPECT_EQ(read_file(folder.path() / "config.json"), "{\"a\": 2}");
+  EXPECT_EQ(read_file(folder.path() / "model.safetensors"), "second");
+}
+
 TEST_F(Fetch, ADamagedPartIsFetchedAnew) {
   hub.set_faults({{"w.gguf", {"cut:1000000", "404"}}});
   expect_error(ErrorCode::kNotFound, "status 404", [&] { fetch(); });
