@@ -14,8 +14,8 @@ int main(int argc, char** argv) {
     gumbel::Session session = engine.create_session();
 
     const std::vector<gumbel::Message> chat = {{"user", argv[2]}};
-    const bool has_format = !engine.info().chat_format.empty();
-    const auto prompt = has_format ? engine.encode_chat(chat) : engine.encode(argv[2]);
+    const bool chats = engine.info().has_chat_template;
+    const auto prompt = chats ? engine.encode_chat(chat) : engine.encode(argv[2]);
 
     const gumbel::Sampling sampling{.temperature = 0.7f, .top_k = 64, .top_p = 0.95f, .seed = 42};
     gumbel::Token token = session.prefill(prompt, sampling);

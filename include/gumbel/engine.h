@@ -39,9 +39,8 @@ struct ModelInfo {
   int64_t bos_id = -1;        ///< -1: none
   std::vector<int64_t> eos_ids;
   bool has_tokenizer = false;
-  /// "chatml", "qwen3.5", "llama3", "gemma3", "gemma4"; empty: none, text is completed.
-  std::string chat_format;
-  bool can_think = false;  ///< the chat format has thinking
+  bool has_chat_template = false;  ///< otherwise text is completed
+  bool can_think = false;          ///< the chat template has thinking
   std::map<std::string, std::string> provenance;
 };
 
@@ -88,9 +87,10 @@ class Engine {
   /// text are text, unless `parse_control`. Throws Error(kUnsupported) without a tokenizer, as do
   /// the other functions on text.
   std::vector<int64_t> encode(std::string_view text, bool parse_control = false) const;
-  /// Token ids of a conversation in the model's chat format, up to where its answer begins.
-  /// Thoughts in earlier answers are left out where the model's template leaves them out. Throws
-  /// Error(kUnsupported) without a chat format, and for a `thinking` that the format does not have.
+  /// Token ids of a conversation as the model's chat template writes it, up to where its answer
+  /// begins. Names of control tokens in the messages are text. Throws Error(kUnsupported) without a
+  /// chat template and for a `thinking` that it does not have, and Error(kInvalidArgument), with
+  /// the line, where the template refuses the conversation.
   std::vector<int64_t> encode_chat(std::span<const Message> messages,
                                    Thinking thinking = Thinking::kDefault) const;
   /// Token ids that follow an answer in a session: the end of the answer's turn, unless `last`, the
@@ -113,8 +113,9 @@ class Engine {
 };
 
 /// One sequence: its position, its cached keys and values, its last token. A session that failed
-/// while computing (Error kNumeric, kIo or kCorruptFile) refuses everything but reset() with kFailedState; a call
-/// that is refused for its arguments changes nothing. Not for concurrent use, except stop().
+/// while computing (Error kNumeric, kIo or kCorruptFile) refuses everything but reset() with
+/// kFailedState; a call that is refused for its arguments changes nothing. Not for concurrent use,
+/// except stop().
 class Session {
  public:
   ~Session();

@@ -29,7 +29,7 @@ struct ReplyText {
 /// is held back until that is settled, so that no part of a marker is given out. White space around
 /// a thought, and between a thought and the answer, belongs to neither; an empty thought is
 /// nothing. However a reply is cut into pieces, it adds up to the same two texts. Without a
-/// thought, and for a chat format without thinking, the answer is the reply as it is.
+/// thought, and for a chat template without thinking, the answer is the reply as it is.
 class ReplySplitter {
  public:
   ~ReplySplitter();

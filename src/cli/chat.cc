@@ -7,7 +7,7 @@
 
 namespace gumbel::cli {
 
-Chat::Chat(Engine& engine, std::string system)
+Chat::Chat(Engine& engine, std::optional<std::string> system)
     : engine_(engine), session_(engine.create_session()), system_(std::move(system)) {}
 
 void Chat::reset() {
@@ -36,7 +36,7 @@ std::vector<int64_t> Chat::next_tokens(const std::string& user) {
   size_t dropped = 0;
   while (true) {
     std::vector<Message> messages;
-    if (!system_.empty()) messages.push_back({"system", system_});
+    if (system_) messages.push_back({"system", *system_});
     messages.insert(messages.end(), history_.begin() + static_cast<std::ptrdiff_t>(dropped),
                     history_.end());
     messages.push_back({"user", user});

@@ -3,6 +3,7 @@
 
 #include <gumbel/engine.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,11 +11,11 @@
 
 namespace gumbel::cli {
 
-/// A conversation with a model that has a chat format.
+/// A conversation with a model that has a chat template.
 class Chat {
  public:
-  /// `engine` must outlive the chat. `system` may be empty.
-  Chat(Engine& engine, std::string system);
+  /// `engine` must outlive the chat. An empty `system` is a system message too.
+  explicit Chat(Engine& engine, std::optional<std::string> system = {});
 
   /// Answers `user`, streaming to standard output. Where the conversation no longer fits the
   /// context, its oldest turns are dropped, whole, and a note on standard error says so. Throws
@@ -23,7 +24,7 @@ class Chat {
   Answer send(const std::string& user, const GenerateOptions& options);
 
   /// Whether answers are thought out from the next one on. Throws Error(kUnsupported) where the
-  /// chat format does not have that; all is then as before.
+  /// chat template does not have that; all is then as before.
   void set_thinking(Thinking thinking);
 
   /// Forgets the conversation, but not the system message.
@@ -37,7 +38,7 @@ class Chat {
 
   Engine& engine_;
   Session session_;
-  std::string system_;
+  std::optional<std::string> system_;
   std::vector<Message> history_;  // user and assistant in turn, without thoughts
   Thinking thinking_ = Thinking::kDefault;
   bool says_thinking_ = true;  // what the session holds was written for `thinking_`

@@ -70,8 +70,8 @@ void ExportCommand::run() const {
     fmt::print("{}: {}\n", output, kept);
   if (!model.tokenizer)
     fmt::print("{}: no tokenizer: programs take and give token ids alone\n", model.source_name);
-  else if (program.chat_format.empty())
-    fmt::print("{}: no known chat template: programs complete raw text\n", model.source_name);
+  else if (program.chat_template.empty())
+    fmt::print("{}: no chat template: programs complete raw text\n", model.source_name);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "cli/interrupts.h"
 #include "cli/word_wrap.h"
 #include "text/stop_matcher.h"
 
@@ -23,14 +24,16 @@ static_assert(std::atomic<Session*>::is_always_lock_free);  // a signal handler 
 // While it lives, Ctrl-C stops `session`.
 class InterruptScope {
  public:
-  explicit InterruptScope(Session& session) : session_(session) {
+  InterruptScope(Session& session, std::optional<int> interrupts_before) : session_(session) {
     running_session = &session;
     struct sigaction action{};
     action.sa_handler = [](int) {
+      note_interrupt();
       if (Session* running = running_session) running->stop();
     };
     action.sa_flags = SA_RESTART;  // a write in progress goes on
     ::sigaction(SIGINT, &action, &previous_);
+    if (interrupts_before && interrupts() != *interrupts_before) session.stop();
   }
   ~InterruptScope() {
     ::sigaction(SIGINT, &previous_, nullptr);
@@ -111,7 +114,7 @@ class ThoughtWriter {
 
 Answer generate(Session& session, std::span<const int64_t> tokens, const GenerateOptions& options,
                 ReplySplitter* splitter) {
-  const InterruptScope interruptible(session);
+  const InterruptScope interruptible(session, options.interrupts_before);
   StopMatcher stop(options.stop);
   AnswerWriter answer_writer;
   ThoughtWriter thought_writer;

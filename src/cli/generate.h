@@ -4,6 +4,7 @@
 #include <gumbel/engine.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ struct GenerateOptions {
   bool ignore_eos = false;
   /// Printed to standard error once the prompt was accepted, so that an error stands alone there.
   std::string notes;
+  /// interrupts() that were for what came before: one more stops the answer before it begins.
+  std::optional<int> interrupts_before;
 };
 
 enum class EndReason {

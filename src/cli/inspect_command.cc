@@ -78,7 +78,7 @@ void inspect(const std::string& path, bool graph, bool weights, bool check) {
   fmt::print("{}: {} bytes\n", path, file.file_bytes());
   for (const auto& [key, value] : program.provenance) fmt::print("{}: {}\n", key, value);
   fmt::print("tokenizer: {} bytes\n", program.tokenizer.size());
-  fmt::print("chat_format: {}\n", program.chat_format.empty() ? "none" : program.chat_format);
+  fmt::print("chat template: {} bytes\n", program.chat_template.size());
   fmt::print("constant methods:\n");
   for (const auto& [key, values] : program.constants)
     fmt::print("  {}: {}\n", key, fmt::join(values, " "));
@@ -107,6 +107,7 @@ void add_inspect_command(CLI::App& app) {
     bool graph = false;
     bool weights = false;
     bool check = false;
+    bool chat_template = false;
   };
   auto options = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("inspect", "Print what a program file holds");
@@ -114,9 +115,14 @@ void add_inspect_command(CLI::App& app) {
   sub->add_flag("--graph", options->graph, "List the nodes of every method");
   sub->add_flag("--weights", options->weights, "List every weight");
   sub->add_flag("--check", options->check, "Read every weight and compare its checksum");
+  sub->add_flag("--chat-template", options->chat_template, "Print the chat template alone");
   sub->callback([options] {
     const ModelFile file = program_of(options->model, /*sample=*/true, {}, 0);
-    inspect(file.path, options->graph, options->weights, options->check);
+    if (options->chat_template) {
+      fmt::print("{}", ProgramFile(file.path).program().chat_template);
+    } else {
+      inspect(file.path, options->graph, options->weights, options->check);
+    }
   });
 }
 

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <csignal>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
 #include "cli/chat.h"
+#include "cli/interrupts.h"
 #include "cli/line_editor.h"
 #include "cli/options.h"
 
@@ -67,11 +67,7 @@ std::string_view note(EndReason reason) {
 }  // namespace
 
 void run_interactive(Chat& chat, GenerateOptions options, bool statistics) {
-  // Without this Ctrl-C at the prompt would end the program. Reading a line must be interrupted by
-  // it.
-  struct sigaction ignore{};
-  ignore.sa_handler = [](int) {};
-  ::sigaction(SIGINT, &ignore, nullptr);
+  count_interrupts();
   fmt::print(stderr, "seed {}; /reset, /seed N, /temperature T, {}/exit\n",
              static_cast<uint64_t>(options.sampling.seed),
              chat.engine().info().can_think ? "/thinking on|off, " : "");
@@ -83,6 +79,8 @@ void run_interactive(Chat& chat, GenerateOptions options, bool statistics) {
         if (!run_command(*line, chat, options)) break;
         continue;
       }
+      // Ctrl-C that was pressed after the line stops its answer before it begins.
+      options.interrupts_before = editor.interrupts_before();
       const Answer answer = chat.send(*line, options);
       fmt::print("\n");
       fmt::print(stderr, "{}", note(answer.reason));

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/utf8.h"
+#include "cli/interrupts.h"
 
 namespace gumbel::cli {
 namespace {
@@ -70,6 +71,7 @@ struct LineEditor::Impl {
   std::unique_ptr<EditLine, EditorDeleter> editor{::el_init("gumbel", stdin, out, stderr)};
   std::string unread;  // bytes of a character that is not complete yet
   bool interrupted = false;
+  int interrupts_before = 0;
 
   explicit Impl(std::string text) : prompt(std::move(text)) {
     if (!history || !editor) throw std::bad_alloc();
@@ -119,6 +121,7 @@ struct LineEditor::Impl {
           return 1;
         }
       }
+      of(editor).interrupts_before = interrupts();
       char byte = 0;
       const ssize_t count = ::read(STDIN_FILENO, &byte, 1);
       if (count <= 0) {
@@ -165,5 +168,7 @@ std::optional<std::string> LineEditor::read() {
     return message;
   }
 }
+
+int LineEditor::interrupts_before() const { return impl_->interrupts_before; }
 
 }  // namespace gumbel::cli

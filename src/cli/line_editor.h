@@ -23,6 +23,9 @@ class LineEditor {
   /// handler does not restart calls (Ctrl-C) drops what was typed and begins anew.
   std::optional<std::string> read();
 
+  /// interrupts() (interrupts.h) when the last message was complete: one more came after it.
+  int interrupts_before() const;
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;

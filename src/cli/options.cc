@@ -75,6 +75,14 @@ void add_sampling_options(CLI::App& command, SamplingOptions& options) {
       "Seed of the draws; -1, and by default, a random one that is printed");
 }
 
+CLI::Option* add_thinking_option(CLI::App& command, std::string& name) {
+  return command
+      .add_option("--thinking", name,
+                  "on or off: whether the model thinks before it answers; the thought goes to "
+                  "standard error (default: what its chat template does)")
+      ->check(CLI::IsMember({"on", "off"}));
+}
+
 std::optional<Thinking> thinking_named(std::string_view name) {
   if (name == "on") return Thinking::kOn;
   if (name == "off") return Thinking::kOff;

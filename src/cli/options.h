@@ -48,6 +48,9 @@ struct SamplingOptions {
 };
 void add_sampling_options(CLI::App& command, SamplingOptions& options);
 
+/// --thinking on|off.
+CLI::Option* add_thinking_option(CLI::App& command, std::string& name);
+
 /// What "on" and "off" mean; nothing for other names.
 std::optional<Thinking> thinking_named(std::string_view name);
 

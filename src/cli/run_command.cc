@@ -29,7 +29,7 @@ struct RunCommand {
   SamplingOptions sampling;
   DeviceOptions device;
   int64_t max_new_tokens = 0;
-  std::string system;
+  std::optional<std::string> system;  // empty: an empty system message
   std::string thinking_name;
   std::vector<std::string> stop;
   bool ignore_eos = false;
@@ -79,19 +79,19 @@ void RunCommand::run() const {
   options.stop = stop;
   options.ignore_eos = ignore_eos;
 
-  const bool chats = !engine.info().chat_format.empty() && !raw_prompt;
-  if (!system.empty() && !chats)
-    fail(ErrorCode::kUnsupported, "--system: expected a program with a chat format{}",
+  const bool chats = engine.info().has_chat_template && !raw_prompt;
+  if (system && !chats)
+    fail(ErrorCode::kUnsupported, "--system: expected a program with a chat template{}",
          raw_prompt ? " and no --raw-prompt" : "");
   const std::optional<Thinking> named = thinking_named(thinking_name);
   if (named && !chats)
-    fail(ErrorCode::kUnsupported, "--thinking: expected a program with a chat format{}",
+    fail(ErrorCode::kUnsupported, "--thinking: expected a program with a chat template{}",
          raw_prompt ? " and no --raw-prompt" : "");
   const Thinking thinking = named.value_or(Thinking::kDefault);
   if (!has_prompt) {
     if (!chats)
       fail(ErrorCode::kUnsupported,
-           "a chat: expected a program with a chat format; complete text with --prompt");
+           "a chat: expected a program with a chat template; complete text with --prompt");
     Chat chat(engine, system);
     chat.set_thinking(thinking);
     run_interactive(chat, options, statistics);
@@ -105,7 +105,7 @@ void RunCommand::run() const {
     options.notes += "the model has no chat template: completing the text as it is\n";
   const std::string text = prompt_option->count() > 0 ? prompt : read_prompt(prompt_file);
   std::vector<Message> messages;
-  if (!system.empty()) messages.push_back({"system", system});
+  if (system) messages.push_back({"system", *system});
   messages.push_back({"user", text});
   const std::vector<int64_t> tokens =
       chats ? engine.encode_chat(messages, thinking) : engine.encode(text);
@@ -160,15 +160,13 @@ void add_run_command(CLI::App& app) {
                   "Tokens to draw at most (default: to the end of the turn or the context)")
       ->check(positive());
   sub->add_option("--system", command->system, "System message");
-  sub->add_option("--thinking", command->thinking_name,
-                  "on or off: whether the model thinks before it answers; the thought goes to "
-                  "standard error (default: what its chat template does)")
-      ->check(CLI::IsMember({"on", "off"}));
+  add_thinking_option(*sub, command->thinking_name);
   sub->add_option("--stop", command->stop, "Text that ends the answer; may be repeated")
       ->take_all()
       ->allow_extra_args(false);  // one text each, so that MODEL may follow
   sub->add_flag("--ignore-eos", command->ignore_eos, "Go on after the end of the turn");
-  sub->add_flag("--raw-prompt", command->raw_prompt, "Complete the prompt without a chat format");
+  sub->add_flag("--raw-prompt", command->raw_prompt,
+                "Complete the prompt as it is, without the chat template");
   sub->add_flag("--stats", command->statistics, "Print times and memory to standard error");
   sub->add_flag("--check", command->check,
                 "Compare the checksum of every weight first, which otherwise happens on the way");

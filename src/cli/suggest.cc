@@ -32,7 +32,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands({}))
+    if (!command->get_name().empty()) names.push_back(command->get_name());  // a group has none
   return names;
 }
 

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "engine/engine_impl.h"
 #include "runtime/session_state.h"
-#include "text/chat_format_record.h"
 
 namespace gumbel {
 namespace {
@@ -88,6 +87,20 @@ uint64_t available_memory() {
   return 0;
 }
 
+// Export has compiled the template, so that one which is none now was damaged.
+ChatTemplate chat_template_of(const Program& program, const Tokenizer& tokenizer) {
+  const ThoughtText& thoughts = program.thoughts;
+  try {
+    return compile_chat_template(program.chat_template, tokenizer,
+                                 {.begin = thoughts.begin,
+                                  .end = thoughts.end,
+                                  .header = thoughts.header,
+                                  .anywhere = thoughts.anywhere});
+  } catch (const Error& error) {
+    fail(ErrorCode::kCorruptFile, "program: {}", error.what());
+  }
+}
+
 }  // namespace
 
 Engine::Impl::Impl(const std::filesystem::path& path, const EngineOptions& options)
@@ -114,10 +127,10 @@ Engine::Impl::Impl(const std::filesystem::path& path, const EngineOptions& optio
   // A file that memory cannot hold would push itself out.
   const bool fits = file.file_bytes() < available_memory();
   if (!options.check_weights && weights.are_mapped() && fits) weight_check.emplace(file);
-  if (!program.chat_format.empty()) {
-    chat_format = parse_chat_format(program.chat_format);
-    info.chat_format = chat_format->name;
-    info.can_think = chat_format->thinks || chat_format->thinking_switch;
+  if (!program.chat_template.empty() && tokenizer) {
+    chat_template.emplace(chat_template_of(program, *tokenizer));
+    info.has_chat_template = true;
+    info.can_think = chat_template->thinks() || chat_template->has_thinking_switch();
   }
 }
 
@@ -126,9 +139,9 @@ const Tokenizer& Engine::Impl::text() const {
   return *tokenizer;
 }
 
-const ChatFormat& Engine::Impl::chat() const {
-  if (!chat_format) fail(ErrorCode::kUnsupported, "the program carries no chat format");
-  return *chat_format;
+const ChatTemplate& Engine::Impl::chat() const {
+  if (!chat_template) fail(ErrorCode::kUnsupported, "the program carries no chat template");
+  return *chat_template;
 }
 
 Engine::Engine(const std::filesystem::path& program, const EngineOptions& options) {

@@ -13,7 +13,7 @@
 #include "runtime/backend.h"
 #include "runtime/executor.h"
 #include "runtime/weights.h"
-#include "text/chat_format.h"
+#include "text/chat_template.h"
 #include "text/tokenizer.h"
 
 namespace gumbel {
@@ -21,8 +21,8 @@ namespace gumbel {
 struct Engine::Impl {
   Impl(const std::filesystem::path& path, const EngineOptions& options);
 
-  const Tokenizer& text() const;   ///< throws Error(kUnsupported) without a tokenizer
-  const ChatFormat& chat() const;  ///< throws Error(kUnsupported) without a chat format
+  const Tokenizer& text() const;     ///< throws Error(kUnsupported) without a tokenizer
+  const ChatTemplate& chat() const;  ///< throws Error(kUnsupported) without a chat template
 
   ProgramFile file;
   std::unique_ptr<Backend> backend;
@@ -30,7 +30,7 @@ struct Engine::Impl {
   bool host_sampling;
   ModelInfo info;
   std::optional<Tokenizer> tokenizer;
-  std::optional<ChatFormat> chat_format;
+  std::optional<ChatTemplate> chat_template;
   double load_seconds = 0;
 
   std::mutex run_mutex;  ///< guards what follows: one call at a time

@@ -57,7 +57,7 @@ ReplyText ReplySplitter::finish() { return impl_->splitter.finish(); }
 
 ReplySplitter Engine::reply_splitter(Thinking thinking) const {
   return ReplySplitter(std::make_unique<ReplySplitter::Impl>(
-      impl_->text(), thought_markers(impl_->chat(), thinking)));
+      impl_->text(), impl_->chat().thought_markers(thinking)));
 }
 
 }  // namespace gumbel

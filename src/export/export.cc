@@ -14,8 +14,7 @@
 #include "export/weights/quantize.h"
 #include "export/weights/weight_writer.h"
 #include "program/program_file.h"
-#include "text/chat_format.h"
-#include "text/chat_format_record.h"
+#include "text/chat_template.h"
 #include "text/tokenizer_record.h"
 
 namespace gumbel {
@@ -164,8 +163,9 @@ Program export_program(const ImportedModel& model, const ExportOptions& options,
   std::vector<std::byte> tokenizer;
   if (model.tokenizer) tokenizer = serialize_tokenizer(*model.tokenizer);
   program.tokenizer = tokenizer;
-  if (const auto format = detect_chat_format(model.chat_template))
-    program.chat_format = serialize_chat_format(*format);
+  program.chat_template = model.chat_template;
+  const ThoughtMarkers markers = told_thought_markers(model.chat_template);
+  program.thoughts = {markers.begin, markers.end, markers.header, markers.anywhere};
 
   ProgramWriter writer(path, std::move(program));
   write_weights(builder.sources, backend, options, writer);

@@ -13,6 +13,7 @@
 #include "base/mapped_file.h"
 #include "base/quote.h"
 #include "export/builtin_configs.h"
+#include "export/chat_template_check.h"
 #include "export/gguf/checkpoint.h"
 #include "export/gguf/config.h"
 #include "export/gguf/file.h"
@@ -45,6 +46,7 @@ std::string summary(const std::map<std::string, int>& tensors_by_type) {
 
 /// Takes over what the tokenizer knows, and checks every id against the vocabulary.
 void finish(ImportedModel& model) {
+  check_chat_template(model);
   const int64_t vocab = model.config.vocab_size;
   if (model.tokenizer) {
     const TokenizerDefinition& tokenizer = *model.tokenizer;

@@ -196,7 +196,10 @@ Program Decoder::program(const schema::Program& stored) {
   for_each(stored.provenance(), [&](const schema::Provenance& entry) {
     program.provenance.emplace(text(entry.key()), text(entry.value()));
   });
-  program.chat_format = text(stored.chat_format());
+  program.chat_template = text(stored.chat_template());
+  if (const schema::Thoughts* thoughts = stored.thoughts())
+    program.thoughts = {text(thoughts->begin()), text(thoughts->end()), text(thoughts->header()),
+                        thoughts->anywhere()};
   if (stored.tokenizer() != nullptr)
     program.tokenizer = {reinterpret_cast<const std::byte*>(stored.tokenizer()->data()),
                          stored.tokenizer()->size()};
@@ -234,13 +237,17 @@ std::vector<std::byte> encode_header(const Program& program) {
     return schema::CreateProvenanceDirect(builder, entry.first.c_str(), entry.second.c_str());
   });
   const auto packing = builder.CreateString(program.packing);
-  const auto chat_format = builder.CreateString(program.chat_format);
+  const auto chat_template = builder.CreateString(program.chat_template);
+  const auto thoughts = schema::CreateThoughtsDirect(
+      builder, program.thoughts.begin.c_str(), program.thoughts.end.c_str(),
+      program.thoughts.header.c_str(), program.thoughts.anywhere);
   builder.ForceVectorAlignment(program.tokenizer.size(), 1, 64);
   const auto tokenizer = builder.CreateVector(
       reinterpret_cast<const uint8_t*>(program.tokenizer.data()), program.tokenizer.size());
-  builder.Finish(schema::CreateProgram(builder, packing, weights, states, methods, constants,
-                                       provenance, chat_format, tokenizer, recurrent_states),
-                 schema::ProgramIdentifier());
+  builder.Finish(
+      schema::CreateProgram(builder, packing, weights, states, methods, constants, provenance,
+                            tokenizer, recurrent_states, chat_template, thoughts),
+      schema::ProgramIdentifier());
   const auto* bytes = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
   return {bytes, bytes + builder.GetSize()};
 }

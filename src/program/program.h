@@ -35,6 +35,16 @@ struct WeightInfo {
 inline constexpr uint64_t kSegmentAlignment = 4096;
 
 /// Everything a program file says but the bytes of its weights.
+/// How replies mark thoughts; without `begin` and `end` they have none.
+struct ThoughtText {
+  std::string begin;
+  std::string end;
+  std::string header;     ///< follows `begin` and is not a part of the thought
+  bool anywhere = false;  ///< thoughts may stand at any place of a reply
+
+  bool operator==(const ThoughtText&) const = default;
+};
+
 struct Program {
   std::string packing;  ///< name of the backend whose arrangement the matrices have
   std::vector<WeightInfo> weights;
@@ -45,7 +55,8 @@ struct Program {
   std::map<std::string, std::vector<int64_t>> constants;
   /// Where the program came from, by key: "source", "architecture", "exported_by", ...
   std::map<std::string, std::string> provenance;
-  std::string chat_format;               ///< record of src/text; empty: none
+  std::string chat_template;  ///< Jinja text; empty: none
+  ThoughtText thoughts;
   std::span<const std::byte> tokenizer;  ///< record of src/text; empty: none
 
   /// The method of that name, or null.

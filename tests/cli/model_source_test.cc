@@ -19,7 +19,7 @@ using nlohmann::json;
 class ModelSource : public CliTest {
  protected:
   static std::string tiny_gguf() {
-    return tiny_llama_with_tokenizer({"<|b|>", "<|e|>", "a", "b", "ab", "c", "d", "e"}).bytes();
+    return tiny_llama_with_tokenizer({"<|b|>", "<|e|>", "a", "b", "ab", "c", "d", "e"}, "").bytes();
   }
   void SetUp() override {
     std::filesystem::remove_all(cache_of(folder()));
@@ -62,7 +62,7 @@ TEST_F(ModelSource, AGgufFileIsExportedOnce) {
   // Other contents under the same name, and the same contents elsewhere.
   files().write(
       "tiny.gguf",
-      tiny_llama_with_tokenizer({"<|b|>", "<|e|>", "a", "b", "ab", "c", "d", "f"}).bytes());
+      tiny_llama_with_tokenizer({"<|b|>", "<|e|>", "a", "b", "ab", "c", "d", "f"}, "").bytes());
   EXPECT_NE(gumbel("run tiny.gguf" + kRest).err, program.err);
   EXPECT_EQ(listed().size(), 2u);
   std::filesystem::create_directory(folder() / "elsewhere");

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "text/chat_format_record.h"
-
 namespace gumbel::test {
 
 std::string quoted(const std::string& text) {
@@ -80,14 +78,9 @@ void CliTest::SetUpTestSuite() {
 
 std::string CliTest::thinking_program(const std::string& name, const std::string& end) {
   edited(files(), name, folder() / "chat.gumbel", [&](Program& program) {
-    ChatFormat format = parse_chat_format(program.chat_format);
-    EXPECT_EQ(format.generation_prompt, "<|im_start|>assistant\n");
-    format.generation_prompt = "<|im_start|>";
-    format.thinking_prompt = format.no_thinking_prompt = "assistant\n";
-    format.thought_begin = "assistant\n";
-    format.thought_end = end;
-    format.thinking_switch = true;
-    program.chat_format = serialize_chat_format(format);
+    // What stands at the end of the prompt begins the thought.
+    program.thoughts = {.begin = "assistant\n", .end = end, .header = "", .anywhere = false};
+    program.chat_template += "{% if enable_thinking is false %}.{% endif %}";
   });
   return name + ".gumbel";
 }

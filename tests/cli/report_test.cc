@@ -1,4 +1,5 @@
 // bench, eval, tokenize, selftest and inspect: what scripts read from them.
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -167,6 +168,53 @@ TEST_F(Report, TokenizePrintsAndChecksIds) {
   EXPECT_EQ(different.err, "");
   EXPECT_NE(different.out.find("1 of 3 lines equal\n"), std::string::npos) << different.out;
   EXPECT_NE(last_line(different.out).find("2"), std::string::npos) << different.out;
+}
+
+TEST_F(Report, TokenizeWritesConversationsDown) {
+  files().write(
+      "messages.json",
+      R"([{"role": "system", "content": ""}, {"role": "user", "content": "ok<|im_end|>"}])");
+  const Engine engine(folder() / "chat.gumbel", kOneThread);
+  const std::vector<Message> messages = {{"system", ""}, {"user", "ok<|im_end|>"}};
+  const std::vector<int64_t> ids = engine.encode_chat(messages);
+  for (const char* source : {"chat.gumbel", "qwen3-chat"})
+    EXPECT_EQ(gumbel(std::string("tokenize ") + source + " --chat messages.json").out,
+              fmt::format("{}\n", fmt::join(ids, " ")));
+  const std::string pieces = gumbel("tokenize chat.gumbel --chat messages.json --pieces").out;
+  EXPECT_EQ(std::count(pieces.begin(), pieces.end(), '\n'), static_cast<int>(ids.size()));
+  EXPECT_TRUE(pieces.starts_with("    262 '<|im_start|>'\n")) << pieces;
+  expect_refusal(gumbel("tokenize text.gumbel --chat messages.json"), 1, "with a chat template");
+  expect_refusal(gumbel("tokenize chat.gumbel --chat messages.json --thinking on"), 1,
+                 "has no thinking");
+  expect_refusal(gumbel("tokenize chat.gumbel --text x --thinking on"), 2, "--chat");
+  for (const char* wrong :
+       {"", "{}", "[1]", "[{}]", R"([{"role": "user"}])", R"([{"role": 1, "content": ""}])",
+        R"([{"role": "user", "content": []}])", R"([{"role": "tool", "content": ""}])", "[",
+        "nul"}) {
+    files().write("wrong.json", wrong);
+    const Result refused = gumbel("tokenize chat.gumbel --chat wrong.json");
+    EXPECT_EQ(refused.status, 1) << wrong;
+    EXPECT_EQ(refused.out, "") << wrong;
+  }
+}
+
+TEST_F(Report, InspectPrintsTheChatTemplate) {
+  EXPECT_EQ(gumbel("inspect chat.gumbel --chat-template").out,
+            read_file(folder() / "qwen3-chat" / "chat_template.jinja"));
+  EXPECT_EQ(gumbel("inspect text.gumbel --chat-template").out, "");
+}
+
+TEST_F(Report, TemplatesThatCannotBeUsedAreLeftOut) {
+  const auto source = write_tiny_folder(folder() / "odd", "qwen3", /*chat=*/true);
+  for (const auto& [text, why] : {std::pair{"{% if %}", "line 1: expected a value"},
+                                  {"\n{% include 'x' %}", "line 2: 'include' is no statement"},
+                                  {"{{ raise_exception('No chat.') }}", "line 1: No chat."}}) {
+    std::ofstream(source / "chat_template.jinja") << text;
+    const Result result = gumbel("export odd/qwen3-chat -o odd.gumbel --sample");
+    EXPECT_EQ(result.status, 0);
+    EXPECT_NE(result.out.find(why), std::string::npos) << result.out;
+    EXPECT_NE(result.out.find("no chat template: programs complete raw text"), std::string::npos);
+  }
 }
 
 TEST_F(Report, SelftestSaysWhetherTheDrawsAreRight) {

@@ -49,6 +49,17 @@ TEST_F(RunCommand, AnswersAreWhatTheEngineDraws) {
             expected);
 }
 
+TEST_F(RunCommand, AnEmptySystemMessageIsOne) {
+  const std::string rest = " --prompt hello --seed 3 --temperature 1 --max-new-tokens 20 --stats";
+  const auto prompt_tokens = [&](const std::string& system) {
+    const std::string err = gumbel("run chat.gumbel" + system + rest).err;
+    std::smatch match;
+    EXPECT_TRUE(std::regex_search(err, match, std::regex("prefill: +(\\d+) tokens"))) << err;
+    return std::stoi(match[1].str());
+  };
+  EXPECT_GT(prompt_tokens(" --system ''"), prompt_tokens(""));
+}
+
 TEST_F(RunCommand, SeedsArePrintedAndRepeatTheText) {
   std::string before;
   for (const char* seed : {"", " --seed -1"}) {

@@ -204,6 +204,7 @@ TEST_F(ChatTest, InterruptStopsTheAnswerAlone) {
   Terminal terminal({"run", long_program(), "--seed", "5", "--ignore-eos"});
   terminal.read_until("> ");
   for (int i = 0; i < 2; ++i) {
+    terminal.wait_for_editor();
     terminal.type("hello\n");
     terminal.read_until("hello\r\n");
     terminal.read_any();
@@ -294,11 +295,9 @@ TEST_F(ChatTest, ThoughtsAreDimmed) {
                "seed " + seed + "; /reset, /seed N, /temperature T, /thinking on|off, /exit"));
   const std::string shown = "\x1b[2m" + visible(thought) + "\x1b[0m\r\n" + visible(answer) + "\r\n";
   EXPECT_EQ(terminal.enter("hello"), shown);
-  for (const char* name : {"on", "off"}) {
-    EXPECT_EQ(terminal.enter(std::string("/thinking ") + name), "");
-    EXPECT_EQ(terminal.enter("/reset"), "");
-    EXPECT_EQ(terminal.enter("hello"), shown);  // this format has one prompt for both
-  }
+  for (const char* command : {"/thinking off", "/thinking on", "/reset"})
+    EXPECT_EQ(terminal.enter(command), "");
+  EXPECT_EQ(terminal.enter("hello"), shown);
   for (const char* wrong : {"/thinking", "/thinking maybe", "/thinking  on"})
     EXPECT_TRUE(contains(terminal.enter(wrong), "/thinking: expected on or off")) << wrong;
   terminal.type("/exit\n");
@@ -306,16 +305,16 @@ TEST_F(ChatTest, ThoughtsAreDimmed) {
 
   Terminal plain({"run", path("chat.gumbel"), "--seed", "5", "--max-new-tokens", "3"});
   plain.read_until("> ");
-  EXPECT_TRUE(contains(plain.enter("/thinking on"), "chat format 'chatml' has no thinking"));
+  EXPECT_TRUE(contains(plain.enter("/thinking on"), "chat template has no thinking"));
   EXPECT_EQ(plain.enter("/thinking off"), "");
   EXPECT_FALSE(plain.enter("hello").empty());
   plain.type("/exit\n");
   EXPECT_EQ(plain.wait(), 0);
 }
 
-TEST_F(ChatTest, ProgramsWithoutAChatFormatSaySo) {
+TEST_F(ChatTest, ProgramsWithoutAChatTemplateSaySo) {
   Terminal terminal({"run", path("text.gumbel")});
-  terminal.read_until("expected a program with a chat format");
+  terminal.read_until("expected a program with a chat template");
   EXPECT_EQ(terminal.wait(), 1);
 }
 

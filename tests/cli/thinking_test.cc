@@ -141,10 +141,10 @@ TEST_F(ThinkingTest, IsSwitchedByAnOption) {
 
 TEST_F(ThinkingTest, Refusals) {
   expect_refusal(gumbel("run chat.gumbel --prompt x --thinking on"), 1,
-                 "chat format 'chatml' has no thinking");
+                 "chat template has no thinking");
   EXPECT_EQ(gumbel("run chat.gumbel --prompt x --thinking off --max-new-tokens 1").status, 0);
   expect_refusal(gumbel("run text.gumbel --prompt x --thinking on"), 1,
-                 "--thinking: expected a program with a chat format");
+                 "--thinking: expected a program with a chat template");
   expect_refusal(gumbel("run chat.gumbel --prompt x --thinking off --raw-prompt"), 1,
                  "and no --raw-prompt");
   expect_refusal(gumbel("run chat.gumbel --prompt x --thinking maybe"), 2, "--thinking");
@@ -156,7 +156,7 @@ TEST_F(ThinkingTest, AChatBeginsAnewWhereThinkingChanges) {
   cli::GenerateOptions options;
   options.sampling = {2.0f, 0, 1.0f, 0.0f, 9};
   options.max_new_tokens = 60;
-  cli::Chat chat(engine, "");
+  cli::Chat chat(engine);
   const cli::Answer first = chat.send("hello", options);
   EXPECT_FALSE(first.thought.empty());
   EXPECT_FALSE(first.text.empty());
@@ -183,7 +183,7 @@ TEST_F(ThinkingTest, AChatBeginsAnewWhereThinkingChanges) {
 
 TEST_F(ThinkingTest, AChatRefusesWhatItsFormatDoesNotHave) {
   Engine engine(folder() / "chat.gumbel", kOneThread);
-  cli::Chat chat(engine, "");
+  cli::Chat chat(engine);
   expect_error(ErrorCode::kUnsupported, "has no thinking",
                [&] { chat.set_thinking(Thinking::kOn); });
   cli::GenerateOptions options;

@@ -141,6 +141,7 @@ TEST_F(Usage, BadInputEndsWithStatus1) {
       {"run logits.gumbel --prompt x --seed 5", "--host-sampling"},
       {"run logits.gumbel --prompt x --temperature 0.5", "--sample"},
       {"run text.gumbel --prompt x --system y", "--system"},
+      {"run text.gumbel --prompt x --system ''", "--system"},
       {"run chat.gumbel --prompt x --system y --raw-prompt", "--raw-prompt"},
       {"run text.gumbel --prompt ''", "at least one token"},
       {"run chat.gumbel --prompt-file nowhere", "nowhere"},

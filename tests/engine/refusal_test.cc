@@ -194,8 +194,8 @@ TEST_F(Refusal, TextWithoutATokenizer) {
   Session session = engine.create_session();
   EXPECT_EQ(session.prefill(some_tokens(4), kGreedy).text, "");
   Engine text(export_to(folder, "text", write_tiny_folder(folder.path(), "qwen3", false).string()));
-  expect_error(ErrorCode::kUnsupported, "chat format", [&] { text.encode_chat(chat); });
-  expect_error(ErrorCode::kUnsupported, "chat format", [&] { text.encode_reply("hello", 1); });
+  expect_error(ErrorCode::kUnsupported, "chat template", [&] { text.encode_chat(chat); });
+  expect_error(ErrorCode::kUnsupported, "chat template", [&] { text.encode_reply("hello", 1); });
 }
 
 // A copy of `program` where the embedding of `token`, in bfloat16, is NaN; an export would refuse

@@ -280,7 +280,7 @@ TEST_F(SessionTest, TheProgramSaysWhatItIs) {
   EXPECT_EQ(info.max_prefill_chunk, 128);
   EXPECT_TRUE(info.use_sampling);
   EXPECT_FALSE(info.has_tokenizer);
-  EXPECT_EQ(info.chat_format, "");
+  EXPECT_FALSE(info.has_chat_template);
   EXPECT_EQ(info.provenance.at("source"), "gemma3");
   // Six sliding layers of 16 + 128 positions and a full one of 256; one head of 32 keys and 32
   // values in f32.

@@ -5,7 +5,6 @@
 #include <fstream>
 
 #include "engine/tiny_programs.h"
-#include "text/chat_format_record.h"
 
 namespace gumbel {
 
@@ -34,13 +33,13 @@ struct EngineThinking : testing::Test {
   Engine engine{program, kOneThread};
   const std::vector<Message> question = {{"user", "hello"}};
 
-  // The program with another chat format.
-  Engine with_format(const std::string& name, const std::function<void(ChatFormat&)>& edit) {
+  // The program whose replies mark thoughts by control tokens, anywhere, and whose prompts do not
+  // begin one.
+  Engine with_control_tokens(const std::string& name, const std::string& header) {
     return Engine(edited(folder, name, program,
                          [&](Program& p) {
-                           ChatFormat format = parse_chat_format(p.chat_format);
-                           edit(format);
-                           p.chat_format = serialize_chat_format(format);
+                           p.thoughts = {"<|im_start|>", "<|im_end|>", header, true};
+                           p.chat_template = "{{ messages[0].content }}";
                          }),
                   kOneThread);
   }
@@ -70,7 +69,7 @@ std::string trimmed(const std::string& text) {
 }
 
 TEST_F(EngineThinking, IsAskedForByAnArgument) {
-  EXPECT_EQ(engine.info().chat_format, "qwen3.5");
+  EXPECT_TRUE(engine.info().has_chat_template);
   EXPECT_TRUE(engine.info().can_think);
   const std::string start = "user\nhello\nassistant\n<think>\n";
   EXPECT_EQ(engine.decode(engine.encode_chat(question)), start);
@@ -95,12 +94,7 @@ TEST_F(EngineThinking, RepliesAreDividedAsTheyWereAskedFor) {
 }
 
 TEST_F(EngineThinking, MarkersThatAreControlTokensHaveNoText) {
-  Engine marked = with_format("marked", [](ChatFormat& format) {
-    format.thought_begin = "<|im_start|>";
-    format.thought_header = "us";
-    format.thought_end = "<|im_end|>";
-    format.thoughts_anywhere = true;
-  });
+  Engine marked = with_control_tokens("marked", "us");
   const Token begin{kImStart, ""}, end{kImEnd, "", true};
   std::vector<Token> tokens = {begin, {'u', "u"}, {'s', "s"}, {'\n', "\n"}, {'a', "a"}};
   for (const Token& token : {end, Token{'b', "b"}, end, begin, end, Token{'c', "c"}})
@@ -112,12 +106,7 @@ TEST_F(EngineThinking, MarkersThatAreControlTokensHaveNoText) {
 }
 
 TEST_F(EngineThinking, DrawnRepliesAreDivided) {
-  Engine marked = with_format("drawn", [](ChatFormat& format) {
-    format.thought_begin = "<|im_start|>";
-    format.thought_end = "<|im_end|>";
-    format.thoughts_anywhere = true;
-    format.thinking_prompt.clear();
-  });
+  Engine marked = with_control_tokens("drawn", "");
   Session session = marked.create_session();
   int divided = 0;
   for (int64_t seed = 0; seed < 300 && divided < 3; ++seed) {
@@ -145,7 +134,7 @@ TEST_F(EngineThinking, FormatsWithoutItRefuseIt) {
                kOneThread);
   EXPECT_FALSE(plain.info().can_think);
   const auto refused = [&](const std::function<void()>& call) {
-    expect_error(ErrorCode::kUnsupported, "chat format 'chatml' has no thinking", call);
+    expect_error(ErrorCode::kUnsupported, "chat template has no thinking", call);
   };
   refused([&] { plain.encode_chat(question, Thinking::kOn); });
   refused([&] { plain.encode_reply("hello", kImEnd, Thinking::kOn); });
@@ -154,16 +143,15 @@ TEST_F(EngineThinking, FormatsWithoutItRefuseIt) {
   const std::string text = "<think>\nx\n</think>\n\ny";
   EXPECT_EQ(divide(plain.reply_splitter(), tokens_of(plain, text)), (ReplyText{"", text}));
 
-  Engine bare = Engine(edited(folder, "bare", program, [](Program& p) { p.chat_format.clear(); }),
+  Engine bare = Engine(edited(folder, "bare", program, [](Program& p) { p.chat_template.clear(); }),
                        kOneThread);
   EXPECT_FALSE(bare.info().can_think);
-  expect_error(ErrorCode::kUnsupported, "chat format", [&] { bare.reply_splitter(); });
+  expect_error(ErrorCode::kUnsupported, "chat template", [&] { bare.reply_splitter(); });
 }
 
 TEST_F(EngineThinking, Gemma4SaysItInTheSystemMessage) {
   Engine gemma(export_to(folder, "gemma4", source_with(folder, "gemma4"), {.sample = true}),
                kOneThread);
-  EXPECT_EQ(gemma.info().chat_format, "gemma4");
   EXPECT_TRUE(gemma.info().can_think);
   // This tokenizer has no BOS, and the markers are text to it.
   EXPECT_EQ(gemma.decode(gemma.encode_chat(question, Thinking::kOn)),

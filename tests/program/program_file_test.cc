@@ -50,7 +50,8 @@ Program two_vectors() {
       {"get_max_prefill_chunk", {16}}, {"get_n_layers", {1}},   {"get_bos_id", {-1}},
       {"get_eos_ids", {1, 8}},         {"use_kv_cache", {1}},   {"use_sampling", {0}}};
   program.provenance = {{"source", "nowhere"}, {"format", ""}};
-  program.chat_format = "line one\nline two";
+  program.chat_template = "line one\nline two";
+  program.thoughts = {"<think>", "</think>", "header", true};
   return program;
 }
 
@@ -78,7 +79,8 @@ TEST(ProgramFile, EveryFieldComesBack) {
   EXPECT_EQ(read.methods, program.methods);
   EXPECT_EQ(read.constants, program.constants);
   EXPECT_EQ(read.provenance, program.provenance);
-  EXPECT_EQ(read.chat_format, program.chat_format);
+  EXPECT_EQ(read.chat_template, program.chat_template);
+  EXPECT_EQ(read.thoughts, program.thoughts);
   EXPECT_TRUE(
       std::equal(read.tokenizer.begin(), read.tokenizer.end(), tokenizer.begin(), tokenizer.end()));
   EXPECT_EQ(reinterpret_cast<uintptr_t>(read.tokenizer.data()) % 64, 0u);

@@ -34,9 +34,9 @@ class Value {
   /// Every string has its origin with it, through all that a template does with it.
   static Value string(std::string_view text, Origin origin = Origin::kValue);
   static Value list(std::vector<Value> items);
-  /// The order of the items is kept.
+  /// The order of the items is kept; names have the template's origin.
   static Value dict(std::vector<std::pair<std::string, Value>> items);
-  /// Strings in it have `origin`. Names of members are the template's, as role names are.
+  /// Strings in it have `origin`, names of members too.
   static Value from_json(const nlohmann::ordered_json& json, Origin origin = Origin::kValue);
 
   struct Data;  // the interpreter's
@@ -49,8 +49,8 @@ class Value {
 
 /// What rendering may take.
 struct Limits {
-  std::size_t steps = 10'000'000;    ///< expressions and statements evaluated, characters compared
-  std::size_t bytes = 64U << 20U;    ///< text and values made, all together
+  std::size_t steps = 10'000'000;  ///< expressions and statements evaluated, characters compared
+  std::size_t bytes = 64U << 20U;  ///< text and values made, all together
 };
 
 /// A compiled template, in the dialect of Hugging Face's chat templates: Jinja2 3.1 with

@@ -6,7 +6,7 @@ Jinja2 refuses and {"raises": MESSAGE} where the template calls raise_exception.
 templates do not use: refusing it is as good as the answer. The cases are in cases/*.txt, one a line, in which ⏎ is a
 line feed, ⇥ a tab, ␍ a carriage return, ␋ and ␌ other white space; a line without Jinja's braces is an expression;
 "? " marks an optional one and "# " a heading. A line of conversations.jsonl is the same for the templates in
-templates/, over whole conversations; "template" is the file's name there.
+../templates, over whole conversations; "template" is the file's name there.
 
 Jinja2 3.1.6 on Python 3.11, configured the way transformers configures it for chat templates.
 
@@ -112,7 +112,7 @@ def write_answers():
 
 def write_conversations():
     with open(HERE / "conversations.jsonl", "w") as f:
-        for path in sorted((HERE / "templates").glob("*.jinja")):
+        for path in sorted((HERE.parent / "templates").glob("*.jinja")):
             for name, variables in CONVERSATIONS.items():
                 case = {"name": f"{path.stem}: {name}", "template": path.stem, "variables": variables}
                 f.write(json.dumps(case | answer(path.read_text(), variables), ensure_ascii=False) + "\n")
