@@ -1,5 +1,5 @@
 # Commands of the project. README.md says what they need and how long they take.
-CACHE := $(or $(GUMBEL_CACHE),$(HOME)/.cache/gumbel)
+CACHE := $(or $(GUMBEL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/gumbel)
 GUMBEL := build/release/gumbel
 SMOLLM2 := $(CACHE)/SmolLM2-135M-Instruct.Q4_1.gguf
 GEMMA3 := $(CACHE)/gemma-3-270m-q4_k_m.gguf

@@ -88,7 +88,8 @@ def compare(model, program, setting, python, arguments):
 
 
 def main():
-    default_cache = os.environ.get("GUMBEL_CACHE") or pathlib.Path.home() / ".cache" / "gumbel"
+    folder = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    default_cache = os.environ.get("GUMBEL_CACHE") or pathlib.Path(folder) / "gumbel"
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cache", type=pathlib.Path, default=pathlib.Path(default_cache))
     parser.add_argument("-p", type=int, default=512, help="tokens of the prompt")

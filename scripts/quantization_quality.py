@@ -51,11 +51,11 @@ def print_tiny(gumbel):
 
 
 def main():
+    folder = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    cache = os.environ.get("GUMBEL_CACHE") or pathlib.Path(folder) / "gumbel"
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--gumbel", default=ROOT / "build/release/gumbel")
-    parser.add_argument("--cache", type=pathlib.Path,
-                        default=os.environ.get("GUMBEL_CACHE",
-                                               pathlib.Path.home() / ".cache/gumbel"))
+    parser.add_argument("--cache", type=pathlib.Path, default=cache)
     parser.add_argument("--model", choices=MODELS, action="append")
     parser.add_argument("--tiny", action="store_true")
     options = parser.parse_args()

@@ -6,8 +6,9 @@ set -eu
 cd "$(dirname "$0")/.."
 build=$PWD/build/aarch64
 sysroot=$build/sysroot
-libraries="libbenchmark-dev libfmt-dev libfmt9 libgtest-dev libhwy-dev libhwy1 libpcre2-8-0 libpcre2-dev
-  libpthreadpool-dev libpthreadpool0 libutf8proc-dev libutf8proc2 libxxhash-dev libxxhash0"
+libraries="libbenchmark-dev libcurl4 libcurl4-openssl-dev libedit-dev libedit2 libfmt-dev libfmt9 libgtest-dev
+  libhwy-dev libhwy1 libpcre2-8-0 libpcre2-dev libpthreadpool-dev libpthreadpool0 libssl-dev libssl3
+  libutf8proc-dev libutf8proc2 libxxhash-dev libxxhash0"
 
 if [ ! -e "$sysroot/complete" ]; then
   mkdir -p "$sysroot" "$build/apt/lists/partial" "$build/apt/archives/partial"

@@ -13,13 +13,15 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/model_source.h"
 #include "cli/options.h"
 
 namespace gumbel::cli {
 namespace {
 
 struct BenchCommand {
-  std::string program;
+  std::string model;
+  ExportChoice choice;
   int64_t prompt_tokens = 512;
   int64_t new_tokens = 128;
   int repetitions = 5;
@@ -34,8 +36,8 @@ struct BenchCommand {
 // One repetition's figures by JSON key.
 using Figures = std::map<std::string, double>;
 
-Figures measure(const BenchCommand& bench) {
-  Engine engine(bench.program, {bench.device.backend, bench.device.threads, bench.host_sampling});
+Figures measure(const BenchCommand& bench, const std::string& program) {
+  Engine engine(program, {bench.device.backend, bench.device.threads, bench.host_sampling});
   const ModelInfo& info = engine.info();
   if (bench.prompt_tokens > info.max_sequence_length ||
       bench.new_tokens > info.max_sequence_length - bench.prompt_tokens)
@@ -75,9 +77,10 @@ double median(std::vector<double> values) {
 }
 
 void BenchCommand::run() const {
+  const ModelFile file = program_of(model, !host_sampling, choice, device.threads);
   std::map<std::string, std::vector<double>> figures;
   for (int i = 0; i < repetitions; ++i)
-    for (const auto& [key, value] : measure(*this)) figures[key].push_back(value);
+    for (const auto& [key, value] : measure(*this, file.path)) figures[key].push_back(value);
   nlohmann::ordered_json result;
   for (const char* key : {"prefill_tokens_per_s", "decode_tokens_per_s", "sampling_ms_per_token",
                           "load_ms", "peak_rss_mib"}) {
@@ -98,7 +101,7 @@ void BenchCommand::run() const {
 void add_bench_command(CLI::App& app) {
   auto command = std::make_shared<BenchCommand>();
   CLI::App* sub = app.add_subcommand("bench", "Measure loading, prefill, decode and sampling");
-  sub->add_option("FILE", command->program, "Program file")->required();
+  add_model_argument(*sub, command->model);
   sub->add_option("-p", command->prompt_tokens, "Tokens of the prompt")
       ->check(positive())
       ->capture_default_str();
@@ -112,6 +115,7 @@ void add_bench_command(CLI::App& app) {
   sub->add_flag("--host-sampling", command->host_sampling,
                 "Draw on the host from a program that returns logits");
   sub->add_flag("--json", command->json, "Print one JSON object");
+  add_export_options(*sub, command->choice);
   add_device_options(*sub, command->device);
   sub->callback([command] { command->run(); });
 }

@@ -13,6 +13,7 @@ void add_eval_command(CLI::App& app);
 void add_tokenize_command(CLI::App& app);
 void add_selftest_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
+void add_cache_command(CLI::App& app);
 
 /// Thrown by a command that ran as it should and found a mismatch: the program ends with status 1
 /// and no further message.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/model_source.h"
 #include "cli/precision.h"
 #include "program/program_file.h"
 #include "runtime/memory_plan.h"
@@ -102,7 +103,7 @@ void inspect(const std::string& path, bool graph, bool weights, bool check) {
 
 void add_inspect_command(CLI::App& app) {
   struct Options {
-    std::string program;
+    std::string model;
     bool graph = false;
     bool weights = false;
     bool check = false;
@@ -110,16 +111,17 @@ void add_inspect_command(CLI::App& app) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("inspect", "Print what a program file holds");
-  sub->add_option("FILE", options->program, "Program file")->required();
+  add_model_argument(*sub, options->model);
   sub->add_flag("--graph", options->graph, "List the nodes of every method");
   sub->add_flag("--weights", options->weights, "List every weight");
   sub->add_flag("--check", options->check, "Read every weight and compare its checksum");
   sub->add_flag("--chat-template", options->chat_template, "Print the chat template alone");
   sub->callback([options] {
+    const ModelFile file = program_of(options->model, /*sample=*/true, {}, 0);
     if (options->chat_template) {
-      fmt::print("{}", ProgramFile(options->program).program().chat_template);
+      fmt::print("{}", ProgramFile(file.path).program().chat_template);
     } else {
-      inspect(options->program, options->graph, options->weights, options->check);
+      inspect(file.path, options->graph, options->weights, options->check);
     }
   });
 }

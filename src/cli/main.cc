@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/signal_scope.h"
 #include "cli/suggest.h"
 
 namespace {
@@ -46,6 +47,7 @@ int run(int argc, char** argv) {
   gumbel::cli::add_tokenize_command(app);
   gumbel::cli::add_selftest_command(app);
   gumbel::cli::add_inspect_command(app);
+  gumbel::cli::add_cache_command(app);
   try {
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
@@ -59,6 +61,9 @@ int run(int argc, char** argv) {
     return kBadInput;
   } catch (const gumbel::cli::Interrupted&) {
     return kInterrupted;
+  } catch (const gumbel::cli::EndedBySignal& signal) {
+    std::raise(signal.number);  // ends the program as the signal does
+    return 128 + signal.number;
   } catch (const gumbel::Error& error) {
     return report(error.what(), kBadInput);
   } catch (const std::bad_alloc&) {

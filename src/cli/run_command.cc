@@ -15,13 +15,15 @@
 #include "cli/chat.h"
 #include "cli/commands.h"
 #include "cli/generate.h"
+#include "cli/model_source.h"
 #include "cli/options.h"
 
 namespace gumbel::cli {
 namespace {
 
 struct RunCommand {
-  std::string program;
+  std::string model;
+  ExportChoice choice;
   std::string prompt;
   std::string prompt_file;
   SamplingOptions sampling;
@@ -69,7 +71,8 @@ void RunCommand::run() const {
   if (!has_prompt && isatty(STDIN_FILENO) == 0)
     throw CLI::ValidationError(
         "expected --prompt TEXT or --prompt-file FILE (- for standard input)");
-  Engine engine(program, {device.backend, device.threads, host_sampling, check});
+  const ModelFile file = program_of(model, !host_sampling, choice, device.threads);
+  Engine engine(file.path, {device.backend, device.threads, host_sampling, check});
   GenerateOptions options;
   options.sampling = resolve(sampling, engine.info().use_sampling || host_sampling);
   options.max_new_tokens = max_new_tokens;
@@ -147,7 +150,7 @@ void add_run_command(CLI::App& app) {
       "run",
       "Answer a prompt; without one, on a terminal, chat (/reset, /seed N, /temperature T, "
       "/thinking on|off, /exit)");
-  sub->add_option("FILE", command->program, "Program file")->required();
+  add_model_argument(*sub, command->model);
   command->prompt_option = sub->add_option("--prompt", command->prompt, "The user's message");
   command->prompt_file_option =
       sub->add_option("--prompt-file", command->prompt_file, "The same from a file, or - for stdin")
@@ -160,7 +163,7 @@ void add_run_command(CLI::App& app) {
   add_thinking_option(*sub, command->thinking_name);
   sub->add_option("--stop", command->stop, "Text that ends the answer; may be repeated")
       ->take_all()
-      ->allow_extra_args(false);  // one text each, so that FILE may follow
+      ->allow_extra_args(false);  // one text each, so that MODEL may follow
   sub->add_flag("--ignore-eos", command->ignore_eos, "Go on after the end of the turn");
   sub->add_flag("--raw-prompt", command->raw_prompt,
                 "Complete the prompt as it is, without the chat template");
@@ -169,6 +172,7 @@ void add_run_command(CLI::App& app) {
                 "Compare the checksum of every weight first, which otherwise happens on the way");
   sub->add_flag("--host-sampling", command->host_sampling,
                 "Draw on the host from a program that returns logits");
+  add_export_options(*sub, command->choice);
   add_device_options(*sub, command->device);
   sub->callback([command] { command->run(); });
 }

@@ -32,7 +32,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands({}))
+    if (!command->get_name().empty()) names.push_back(command->get_name());  // a group has none
   return names;
 }
 
@@ -67,7 +68,12 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
-std::string explain(const CLI::App& app, const CLI::ParseError& error) {
+namespace {
+
+// `path` is what was typed to get to `app`, "gumbel" or a command of it that has commands itself;
+// `where` is how a message on it begins.
+std::string explain_at(const CLI::App& app, const std::string& path, const std::string& where,
+                       const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   std::vector<std::string> left = app.remaining(/*recurse=*/true);
   if (chosen.empty()) {
@@ -75,26 +81,37 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
     const auto command = std::find_if(left.begin(), left.end(),
                                       [](const std::string& word) { return word[0] != '-'; });
     if (command == left.end() && !left.empty())
-      return fmt::format("unknown option {}{}; gumbel --help lists the commands", quote(left[0]),
-                         question(left[0], option_names(app)));
-    if (command == left.end()) return fmt::format("expected a command: {}", fmt::join(names, ", "));
-    return fmt::format("unknown command {}{}; expected {}", quote(*command),
+      return fmt::format("{}unknown option {}{}; {} --help lists the commands", where,
+                         quote(left[0]), question(left[0], option_names(app)), path);
+    if (command == left.end())
+      return fmt::format("{}expected a command: {}", where, fmt::join(names, ", "));
+    return fmt::format("{}unknown command {}{}; expected {}", where, quote(*command),
                        question(*command, names), fmt::join(names, ", "));
   }
+  const CLI::App& command = *chosen[0];
+  const std::string command_path = fmt::format("{} {}", path, command.get_name());
+  const std::string command_where = fmt::format("{}{}: ", where, command.get_name());
+  if (!command_names(command).empty())
+    return explain_at(command, command_path, command_where, error);
   const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
                      dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  const std::string& name = chosen[0]->get_name();
   if (extra)
     for (const std::string& word : left) {
       if (word.size() > 1 && word[0] == '-') {
         const std::string option = word.substr(0, word.find('='));
-        return fmt::format("{}: unknown option {}{}; gumbel {} --help lists the options", name,
-                           quote(option), question(option, option_names(*chosen[0])), name);
+        return fmt::format("{}unknown option {}{}; {} --help lists the options", command_where,
+                           quote(option), question(option, option_names(command)), command_path);
       }
     }
   if (extra && !left.empty())
-    return fmt::format("{}: expected no further argument, got {}", name, quote(left[0]));
-  return fmt::format("{}: {}", name, error.what());
+    return fmt::format("{}expected no further argument, got {}", command_where, quote(left[0]));
+  return fmt::format("{}{}", command_where, error.what());
+}
+
+}  // namespace
+
+std::string explain(const CLI::App& app, const CLI::ParseError& error) {
+  return explain_at(app, "gumbel", "", error);
 }
 
 }  // namespace gumbel::cli

@@ -13,6 +13,7 @@
 #include "base/mapped_file.h"
 #include "base/quote.h"
 #include "cli/commands.h"
+#include "cli/model_source.h"
 #include "cli/options.h"
 #include "export/import.h"
 #include "program/program_file.h"
@@ -117,7 +118,7 @@ void TokenizeCommand::run_check(const Tokenizer& tokenizer) const {
 }
 
 void TokenizeCommand::run() const {
-  const TextSource read = read_source(source);
+  const TextSource read = read_source(fetched(source).path);
   const Tokenizer tokenizer(read.tokenizer);
   if (check_option->count() > 0) return run_check(tokenizer);
   std::vector<int64_t> ids;
@@ -141,7 +142,7 @@ void add_tokenize_command(CLI::App& app) {
   auto command = std::make_shared<TokenizeCommand>();
   CLI::App* sub = app.add_subcommand("tokenize", "Print token ids, or check stored ones");
   sub->add_option("SOURCE", command->source,
-                  "Program, GGUF file, Hugging Face folder or tokenizer.json")
+                  "Program, GGUF file, Hugging Face folder, hf:OWNER/NAME[:FILE] or tokenizer.json")
       ->required();
   auto* what = sub->add_option_group("what")->require_option(1);
   what->add_option("--text", command->text, "Text to tokenize");

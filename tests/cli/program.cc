@@ -23,12 +23,21 @@ const std::string kShellFunction =
 
 }  // namespace
 
+std::filesystem::path cache_of(const std::filesystem::path& folder) {
+  return folder.string() + ".cache";
+}
+
 Result shell(const std::filesystem::path& folder, const std::string& command) {
   // Beside the folder, so that what a command writes into the folder is all there is in it.
   const std::string out = folder.string() + ".out";
   const std::string err = folder.string() + ".err";
-  const std::string line = "cd " + quoted(folder.string()) + " && " + kShellFunction + " && { " +
-                           command + "\n} >" + quoted(out) + " 2>" + quoted(err) + " </dev/null";
+  // Nothing outside is ever asked for a model, and no cache but the folder's is used.
+  const std::string surroundings =
+      "export HF_ENDPOINT=http://127.0.0.1:1 GUMBEL_CACHE=" + quoted(cache_of(folder).string()) +
+      "; unset HF_TOKEN; ";
+  const std::string line = surroundings + "cd " + quoted(folder.string()) + " && " +
+                           kShellFunction + " && { " + command + "\n} >" + quoted(out) + " 2>" +
+                           quoted(err) + " </dev/null";
   const int status = std::system(line.c_str());
   Result result{WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(out),
                 read_file(err)};
@@ -54,6 +63,7 @@ TemporaryFolder* CliTest::folder_ = nullptr;
 
 void CliTest::SetUpTestSuite() {
   folder_ = new TemporaryFolder;
+  ::setenv("GUMBEL_CACHE", cache_of(folder()).c_str(), 1);
   write_tiny_folder(folder(), "qwen3", /*chat=*/true);
   write_tiny_folder(folder(), "qwen3", /*chat=*/false);
   for (const char* command :
@@ -75,6 +85,9 @@ std::string CliTest::thinking_program(const std::string& name, const std::string
   return name + ".gumbel";
 }
 
-void CliTest::TearDownTestSuite() { delete folder_; }
+void CliTest::TearDownTestSuite() {
+  std::filesystem::remove_all(cache_of(folder()));
+  delete folder_;
+}
 
 }  // namespace gumbel::test

@@ -20,6 +20,9 @@ struct Result {
 /// told otherwise. Standard input is empty.
 Result shell(const std::filesystem::path& folder, const std::string& command);
 
+/// The cache of the programs that shell() runs in `folder`: beside it.
+std::filesystem::path cache_of(const std::filesystem::path& folder);
+
 /// Expects this status, an empty standard output and one line on standard error that has `part`.
 void expect_refusal(const Result& result, int status, const std::string& part);
 

@@ -338,6 +338,10 @@ TEST_F(TerminalTest, AnExportShowsHowFarItIs) {
   EXPECT_TRUE(contains(bar + terminal.pending(), "[========================] 100 %"));
   EXPECT_TRUE(std::regex_search(terminal.pending(), std::regex(R"(\n.*shown\.gumbel: qwen3)")))
       << terminal.pending();
+  // So does one into the cache.
+  Terminal run({"run", (folder() / "qwen3-chat").string(), "--prompt", "a"});
+  EXPECT_TRUE(contains(run.read_until("100 %"), "qwen3-chat: exporting into the cache\r\n"));
+  EXPECT_EQ(run.wait(), 0);
   // Where nobody looks, nothing is shown.
   const Result result = gumbel("export qwen3-chat -o shown.gumbel");
   EXPECT_EQ(result.status, 0);

@@ -21,17 +21,21 @@ TEST_F(Usage, VersionAndHelp) {
 TEST_F(Usage, EveryDocumentedOptionExists) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> commands = {
       {"export", {"SOURCE", "-o", "--sample", "--quantize", "--max-seq-len", "--kv", "--backend"}},
-      {"run",
-       {"FILE", "--prompt", "--prompt-file", "--temperature", "--top-k", "--top-p", "--min-p",
-        "--seed", "--max-new-tokens", "--system", "--stop", "--ignore-eos", "--raw-prompt",
-        "--threads", "--stats", "--host-sampling", "--thinking"}},
+      {"run", {"MODEL",     "--quantize",    "--max-seq-len",   "--kv",
+               "--prompt",  "--prompt-file", "--temperature",   "--top-k",
+               "--top-p",   "--min-p",       "--seed",          "--max-new-tokens",
+               "--system",  "--stop",        "--ignore-eos",    "--raw-prompt",
+               "--threads", "--stats",       "--host-sampling", "--thinking"}},
       {"bench",
-       {"FILE", "-p", "-n", "--threads", "--repetitions", "--temperature", "--top-k", "--top-p",
+       {"MODEL", "-p", "-n", "--threads", "--repetitions", "--temperature", "--top-k", "--top-p",
         "--min-p", "--seed", "--json"}},
-      {"eval", {"FILE", "--answers", "--json", "--threads", "--chunk"}},
+      {"eval", {"MODEL", "--answers", "--json", "--threads", "--chunk"}},
       {"tokenize", {"SOURCE", "--text", "--check"}},
       {"selftest", {"--vectors", "--backend"}},
-      {"inspect", {"FILE", "--check"}}};
+      {"inspect", {"MODEL", "--check"}},
+      {"cache", {"list", "clear"}},
+      {"cache list", {"--json"}},
+      {"cache clear", {"KEY"}}};
   for (const auto& [command, options] : commands) {
     const Result help = gumbel(command + " --help");
     EXPECT_EQ(help.status, 0);
@@ -87,7 +91,7 @@ TEST_F(Usage, AMisspeltWordIsNamedWithWhatWasMeant) {
       {"run --sed=5 chat.gumbel", "run: unknown option '--sed' (did you mean --seed?)"},
       {"run chat.gumbel --loud --prompt x", "run: unknown option '--loud'; gumbel run --help"},
       {"inspect chat.gumbel more", "inspect: expected no further argument, got 'more'"},
-      {"inspect", "inspect: FILE is required"}};
+      {"inspect", "inspect: MODEL is required"}};
   for (const auto& [arguments, message] : cases)
     expect_refusal(gumbel(arguments), 2, std::string("gumbel: ") + message);
 }
@@ -116,7 +120,8 @@ TEST_F(Usage, NumbersAreWhatWasTyped) {
 TEST_F(Usage, BadInputEndsWithStatus1) {
   files().write("garbage", "not a model");
   files().write("empty", "");
-  for (const char* file : {"nowhere", "qwen3-chat", "garbage", "empty", "/dev/null"})
+  std::filesystem::create_directory(folder() / "folder");
+  for (const char* file : {"nowhere", "folder", "garbage", "empty", "/dev/null"})
     for (const char* command : {"run %s --prompt x", "bench %s", "inspect %s", "export %s/x -o y",
                                 "eval %s --answers garbage", "tokenize %s/x --text a"}) {
       std::string arguments = command;

@@ -18,7 +18,8 @@ SKIPPED = {".git", "build", ".venv", "__pycache__"}
 CODE = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 COMMAND = re.compile(
-    r"(?:^|[\s`/])gumbel\s+(export|run|bench|eval|tokenize|selftest|inspect)\b([^|;&`#>]*)")
+    r"(?:^|[\s`/])gumbel\s+(export|run|bench|eval|tokenize|selftest|inspect|cache list|cache clear|"
+    r"cache)\b([^|;&`#>]*)")
 OPTION = re.compile(r"(?<![\w-])(--?[A-Za-z][\w-]*)")
 
 
@@ -68,8 +69,9 @@ def self_test():
     assert not list(missing_paths(text, files, "docs/x.md"))
     for wrong in ("`src/base/b.h`", "`b.h`", "[y](y.md)", "`src/gone`"):
         assert len(list(missing_paths(wrong, files, "docs/x.md"))) == 1, wrong
-    help_of = {"run": "  --seed INT  -p INT", "bench": "-n"}.__getitem__
+    help_of = {"run": "  --seed INT  -p INT", "bench": "-n", "cache list": "--json"}.__getitem__
     assert not list(missing_options("./gumbel run F \\\n  --seed 1 -p 2 | x --y", help_of, "d"))
+    assert not list(missing_options("`gumbel cache list --json`", help_of, "d"))
     assert len(list(missing_options("`gumbel run F --see 1`, `gumbel bench --n`", help_of, "d"))) == 2
 
 
@@ -80,7 +82,7 @@ def main():
 
     def help_of(command):
         if command not in helps:
-            run = subprocess.run([gumbel, command, "--help"], capture_output=True, text=True)
+            run = subprocess.run([gumbel, *command.split(), "--help"], capture_output=True, text=True)
             helps[command] = run.stdout
         return helps[command]
 

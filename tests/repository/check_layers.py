@@ -24,6 +24,7 @@ MAY_USE = {
     "backends/reference": BACKEND,
     "backends/cpu": BACKEND,
     "engine": {"runtime", "text", "program", "sampling", "base"},
+    "hub": {"base"},
     "cli": {"*"},
 }
 # Public headers that folders below the engine share with it.
@@ -76,7 +77,8 @@ def self_test():
               ("backends/cpu/a.cc", '#include "runtime/executor.h"'),
               ("backends/cpu/a.cc", '#include "backends/reference/ops.h"'),
               ("runtime/a.cc", '  # include "backends/cpu/cpu_backend.h"'),
-              ("engine/a.cc", '#include "export/import.h"'), ("program/a.cc", '#include "a.h"'),
+              ("engine/a.cc", '#include "export/import.h"'), ("hub/a.cc", '#include "cli/a.h"'),
+              ("program/a.cc", '#include "a.h"'),
               ("runtime/a.cc", "#include <gumbel/engine.h>"), ("nowhere/a.cc", ""),
               ("base/a.cc", '#include "gumbel/error.h"')]
     sound = [("base/a.h", '#include "base/error.h"\n#include <gumbel/error.h>'),

@@ -36,7 +36,8 @@ GgufWriter tiny_llama() {
   return writer;
 }
 
-GgufWriter tiny_llama_with_tokenizer(const std::vector<std::string>& tokens) {
+GgufWriter tiny_llama_with_tokenizer(const std::vector<std::string>& tokens,
+                                     const std::string& chat_template) {
   GgufWriter writer = tiny_llama();
   writer.add_string("tokenizer.ggml.model", "gpt2");
   writer.add_string("tokenizer.ggml.pre", "gpt-2");
@@ -47,7 +48,7 @@ GgufWriter tiny_llama_with_tokenizer(const std::vector<std::string>& tokens) {
   writer.add_strings("tokenizer.ggml.merges", {"a b"});
   writer.add_u32("tokenizer.ggml.bos_token_id", 0);
   writer.add_u32("tokenizer.ggml.eos_token_id", 1);
-  writer.add_string("tokenizer.chat_template", "{{ x }}");
+  if (!chat_template.empty()) writer.add_string("tokenizer.chat_template", chat_template);
   return writer;
 }
 

@@ -15,10 +15,10 @@ GgufWriter tiny_llama();
 std::string tiny_q4_0_rows(int rows);
 
 /// tiny_llama with a byte-level tokenizer of these tokens (the embedding table has 8 rows), of
-/// which those that begin with "<|" are control tokens, token 0 is BOS and token 1 EOS; and the
-/// chat template
-/// "{{ x }}".
-GgufWriter tiny_llama_with_tokenizer(const std::vector<std::string>& tokens);
+/// which those that begin with "<|" are control tokens, token 0 is BOS and token 1 EOS; and that
+/// chat template, or none where it is empty.
+GgufWriter tiny_llama_with_tokenizer(const std::vector<std::string>& tokens,
+                                     const std::string& chat_template = "{{ x }}");
 
 /// Reads all weights of a model of tiny_llama's tensors, by the shapes that its configuration
 /// gives.
