@@ -34,10 +34,15 @@ test: build/release/build.ninja | $(SMOLLM2) $(GEMMA3)
 	@cmake --build --preset release
 	@GUMBEL_CACHE=$(CACHE) ctest --preset release
 
-# The tests under AddressSanitizer and UndefinedBehaviorSanitizer, but for those on real models.
+# The tests under AddressSanitizer and UndefinedBehaviorSanitizer, but for those on real models; then
+# each fuzzer for thirty seconds.
 test-sanitize: build/sanitize/build.ninja
 	@cmake --build --preset sanitize
 	@ctest --preset sanitize --label-exclude real
+	@scripts/install_packages.sh scripts/packages-fuzz.txt
+	@cmake --preset fuzz > /dev/null
+	@cmake --build --preset fuzz
+	@ctest --preset fuzz
 
 # The kernels and tiny models on aarch64, under qemu's user emulation.
 test-aarch64: | deps
